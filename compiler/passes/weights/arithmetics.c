@@ -9,7 +9,7 @@
 
 /* ---- requests ---- */
 
-/* Lists the names of all arithmetics, or of the formats with products in one arithmetic. */
+/* Lists the names of all arithmetics, or of the formats that have products in one arithmetic. */
 static void list_names(char *names, size_t size, enum cr_arithmetic of)
 {
     bool formats = of != CR_ARITHMETIC_COUNT;
@@ -22,7 +22,7 @@ static void list_names(char *names, size_t size, enum cr_arithmetic of)
                                    formats ? cr_formats[i].name : cr_arithmetics[i].name);
 }
 
-/* Returns the arithmetic that a rule names. */
+/* Sets *arithmetic to the arithmetic that a rule names; fails if there is none of this name. */
 static int read_arithmetic(const struct cr_name_rule *rule, enum cr_arithmetic *arithmetic,
                            const char *path, struct cr_error *error)
 {
@@ -35,7 +35,8 @@ static int read_arithmetic(const struct cr_name_rule *rule, enum cr_arithmetic *
                    rule->length < 60 ? rule->length : 60, rule->name, names);
 }
 
-/* Sets the arithmetic of the parameters that a rule matches; fails if none of them can use it. */
+/* Sets the arithmetic of the parameters whose names a rule matches; fails if none of them can use
+ * it. */
 static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule,
                       enum cr_arithmetic arithmetic, const char *path, struct cr_error *error)
 {
@@ -78,9 +79,9 @@ int cr_want_arithmetics(struct cr_graph *g, const char *rules, const char *path,
     return 0;
 }
 
-/* ---- settling ---- */
+/* ---- choosing arithmetics ---- */
 
-/* Returns the requested arithmetic if the parameter's format has it; else f32. */
+/* Returns the arithmetic that a parameter requests if products in its format have it; else f32. */
 static enum cr_arithmetic arithmetic_of(const struct cr_node *param)
 {
     bool has = cr_product_of(param->format, param->arithmetic) != CR_CALLEE_COUNT;
@@ -94,10 +95,10 @@ enum cr_arithmetic cr_panel_arithmetic(const struct cr_graph *g, cr_id matrix)
     return arithmetic_of(&g->nodes[matrix]);
 }
 
-/* The arithmetics of the parameters of a weight matrix, as its pieces are visited. */
+/* The arithmetic of a weight matrix, as far as its pieces have been visited. */
 struct pieces {
     struct cr_graph *g;
-    enum cr_arithmetic arithmetic; /* arithmetic of the first piece; CR_ARITHMETIC_COUNT before
+    enum cr_arithmetic arithmetic; /* the arithmetic of the first piece; CR_ARITHMETIC_COUNT before
                                       it is known */
     bool same;
 };
@@ -117,8 +118,8 @@ static void leave_piece(void *context, const struct cr_layout_info *info)
     p->g->nodes[info->param].arithmetic = CR_ARITHMETIC_f32;
 }
 
-/* Sets the weights of each product with several arithmetics to f32; returns true if there was
- * such a product. */
+/* Sets the arithmetic of weights to f32 if one product has weights with several; returns true if
+ * there was such a product. */
 static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;

@@ -1,9 +1,9 @@
 /*
- * arithmetics.h - how products by weights are summed.
+ * arithmetics.h - chooses the arithmetic of products by weights.
  *
- * Rules by name request an arithmetic, as for formats.  A product uses it if the format of its
- * weights has such a product (arithmetics.def) and all weights of the matrix request the same;
- * else f32.  The choice does not depend on the number of rows, so no bit does.
+ * Rules by name request an arithmetic, as they request formats.  A product uses it if the format of
+ * its weights has such a product (arithmetics.def) and all weights of the matrix request the same
+ * one; otherwise it uses f32.  The choice does not depend on the number of rows, so no bit does.
  */
 #ifndef CR_ARITHMETICS_H
 #define CR_ARITHMETICS_H
@@ -13,14 +13,15 @@
 
 /*
  * Sets cr_node.arithmetic of each parameter to the arithmetic that rules request; formats must be
- * set before.  Null: no rules.  Fails, with a message about the script at `path`, if a NAME is no
- * arithmetic, a GLOB matches no parameter, or no weight of a rule has a format with such products.
+ * set before.  If `rules` is null, there are none.  Fails, with a message about the script at
+ * `path`, if a NAME is no arithmetic, a GLOB matches no parameter, or no weight of a rule has a
+ * format with such products.
  */
 int cr_want_arithmetics(struct cr_graph *graph, const char *rules, const char *path,
                         struct cr_error *error);
 
 /* Keeps the arithmetics that products can use, and sets the others to f32; formats must be
- * settled. */
+ * final. */
 void cr_keep_supported_arithmetics(struct cr_module *module);
 
 /* Returns the arithmetic of products by a weight matrix: the arithmetic of its parameters, if

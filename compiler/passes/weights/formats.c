@@ -22,7 +22,7 @@ static void format_names(char *names, size_t size)
                 (size_t)snprintf(names + at, size - at, "%s%s", at ? ", " : "", cr_formats[i].name);
 }
 
-/* Returns the format that a rule names. */
+/* Sets *format to the format that a rule names; fails if weights have no format of this name. */
 static int read_format(const struct cr_name_rule *rule, enum cr_format *format, const char *path,
                        struct cr_error *error)
 {
@@ -35,7 +35,7 @@ static int read_format(const struct cr_name_rule *rule, enum cr_format *format, 
                    path, rule->length < 60 ? rule->length : 60, rule->name, names);
 }
 
-/* Sets the format of the parameters that a rule matches. */
+/* Sets the format of the parameters whose names a rule matches; fails if it matches none. */
 static int apply_rule(struct cr_graph *g, const struct cr_name_rule *rule, enum cr_format format,
                       const char *path, struct cr_error *error)
 {
@@ -69,15 +69,15 @@ static bool has_gradients(const struct cr_graph *g)
     return false;
 }
 
-/* The formats of the parameters of a weight matrix, as its pieces are visited. */
+/* The format of a weight matrix, as far as its pieces have been visited. */
 struct pieces {
     struct cr_graph *g;
-    enum cr_format format; /* format of the first piece; CR_FORMAT_COUNT before it is known */
+    enum cr_format format; /* the format of the first piece; CR_FORMAT_COUNT before it is known */
     bool same;
 };
 
-/* Parameters one below another count as the same only in f32: a block of another format could
- * contain numbers of both. */
+/* Compares the format of a piece with that of the pieces before.  Parameters one below the other
+ * count as equal only in f32, since a block of another format could have numbers of both. */
 static void see_piece(void *context, const struct cr_layout_info *info)
 {
     struct pieces *p = context;
@@ -87,7 +87,7 @@ static void see_piece(void *context, const struct cr_layout_info *info)
     p->same &= p->format == format && (!info->first_row || format == cr_format_of(CR_F32));
 }
 
-/* Sets a parameter back to f32. */
+/* Sets the format of a parameter back to f32. */
 static void leave(struct cr_graph *g, cr_id param)
 {
     g->nodes[param].format = cr_format_of(CR_F32);
@@ -106,7 +106,8 @@ static void leave_piece(void *context, const struct cr_layout_info *info)
     leave(p->g, info->param);
 }
 
-/* Sets the parameters of a weight matrix to f32 if they have several formats; true if they have. */
+/* Sets the parameters of a weight matrix to f32 if they have several formats; returns true if they
+ * had. */
 static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
 {
     struct pieces p = {g, CR_FORMAT_COUNT, true};
@@ -116,8 +117,8 @@ static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
     return !p.same;
 }
 
-/* Does the same for the right operands of the script's products; true if one had several
- * formats. */
+/* Does the same for the right operands of all products of the script; returns true if one of them
+ * had several formats. */
 static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
 {
     bool any = false;
@@ -127,7 +128,7 @@ static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
     return any;
 }
 
-/* Returns by node: true if it depends on an input with axes. */
+/* Returns a list by node: true if the node depends on an input with axes. */
 static bool *find_handed_in(const struct cr_graph *g)
 {
     bool *handed = cr_calloc((size_t)g->n_nodes, sizeof *handed);
@@ -139,9 +140,9 @@ static bool *find_handed_in(const struct cr_graph *g)
     return handed;
 }
 
-/* True if operand i of a node is read as a weight: the right operand of a product, or a parameter
- * with rows gathered by an input.  A table of positions is not: depending on the graph it is
- * gathered or sliced, so it stays f32 in both. */
+/* True if operand i of a node is read as a weight: as the right operand of a product, or as a
+ * parameter of which an input selects rows.  A table of positions is no weight: it is gathered in
+ * some graphs and sliced in others, so it stays f32 in both. */
 static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id id, int i)
 {
     const struct cr_node *in = &g->nodes[cr_in(g, id, i)];
@@ -150,9 +151,9 @@ static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id 
             handed[cr_in(g, id, 1)]);
 }
 
-/* Sets parameters to f32 if a node other than a product or a gather reads them, directly or
- * through movement ops and concats.  Also sets the parameters that the script joins in one
- * matrix with such a parameter. */
+/* Sets parameters to f32 if a node other than a product or a gather reads them, directly or through
+ * movement ops and concats.  Also sets the parameters that the script joins with such a parameter
+ * in one matrix. */
 static void leave_known(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
@@ -172,10 +173,10 @@ static void leave_known(struct cr_graph *g)
     free(plain);
 }
 
-/* A search for a parameter whose format has blocks, among the parameters of a weight matrix. */
+/* A search for a parameter in a format with blocks, among the parameters of a weight matrix. */
 struct summed {
     const struct cr_graph *g;
-    cr_id blocks; /* the first parameter whose format has blocks, or CR_NONE */
+    cr_id blocks; /* the first such parameter, or CR_NONE */
 };
 
 static void see_blocks(void *context, const struct cr_layout_info *info)
@@ -186,8 +187,8 @@ static void see_blocks(void *context, const struct cr_layout_info *info)
 }
 
 /*
- * Returns the parameter of a product that has blocks along the summed axis, if that axis is a
- * length; else CR_NONE.  In a block within which the length ends, the scale would come from
+ * Returns a parameter of a product that has blocks along the axis that is summed, if that axis has
+ * a length; else CR_NONE.  If the length ended inside a block, the block's scale would depend on
  * elements that do not exist.
  */
 static cr_id cut_blocks(struct cr_graph *g, cr_id product, int *length)
@@ -202,7 +203,7 @@ static cr_id cut_blocks(struct cr_graph *g, cr_id product, int *length)
     return s.blocks;
 }
 
-/* Fails if a length may end inside a block. */
+/* Fails if a length may end inside a block of a parameter. */
 static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *error)
 {
     int length, status = 0;
@@ -222,8 +223,8 @@ static int check_blocks(struct cr_graph *g, const char *path, struct cr_error *e
     return status;
 }
 
-/* Fails for gradients of rounded parameters: the derivative of rounding is 0, so nothing is
- * learned. */
+/* Fails if parameters in a rounded format have gradients: the derivative of rounding is 0, so that
+ * nothing would be learned. */
 int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, struct cr_error *error)
 {
     const char *text = rules;
@@ -248,7 +249,7 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
     return check_blocks(g, path, error);
 }
 
-/* ---- settling ---- */
+/* ---- choosing formats ---- */
 
 static void note_param(void *context, const struct cr_layout_info *info)
 {
@@ -273,8 +274,8 @@ double cr_panel_bytes(const struct cr_graph *g, const struct cr_kernel *k)
     return (double)cr_format_bytes(cr_panel_format(g, weights->node), elements);
 }
 
-/* Returns the most elements that a kernel reads of its operand r.  An elementwise kernel gathers no
- * more elements of a table than it stores. */
+/* Returns the most elements that a kernel reads of its operand r.  An elementwise kernel gathers at
+ * most as many elements of a table as it stores. */
 static int64_t elements_read(const struct cr_graph *g, const struct cr_kernel *k, int r)
 {
     const struct cr_node *node = &g->nodes[k->refs[r]], *root = &g->nodes[k->root];
@@ -296,7 +297,7 @@ double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
     return (double)cr_format_bytes(format, elements_read(g, k, r));
 }
 
-/* Sets parameters to f32 if a kernel reads them neither from panels nor by whole rows. */
+/* Sets parameters to f32 if a kernel reads them other than from panels or by whole rows. */
 static void leave_plain(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
@@ -309,8 +310,8 @@ static void leave_plain(struct cr_module *m)
         }
 }
 
-/* Sets the weights of each product with several formats to f32; returns true if there was such a
- * product. */
+/* Sets the weights of a product to f32 if they have several formats; returns true if there was such
+ * a product. */
 static bool leave_mixed(struct cr_module *m)
 {
     bool any = false;
@@ -321,7 +322,7 @@ static bool leave_mixed(struct cr_module *m)
     return any;
 }
 
-/* Adds `sign` times the bytes that each kernel reads of parameters to its bytes_read. */
+/* Adds `sign` times the bytes of parameters that each kernel reads to its bytes_read. */
 static void count_weights(struct cr_module *m, int sign)
 {
     for (int i = 0; i < m->n_kernels; i++) {
@@ -333,8 +334,8 @@ static void count_weights(struct cr_module *m, int sign)
     }
 }
 
-/* Calls leave_mixed until it changes nothing: a parameter that it sets to f32 may share another matrix with
- * parameters in other formats. */
+/* Calls leave_mixed until it changes nothing, since a parameter that it sets to f32 may share
+ * another matrix with parameters in other formats. */
 void cr_keep_supported_formats(struct cr_module *m)
 {
     if (!first_rounded(m->graph))

@@ -1,10 +1,10 @@
 /*
- * formats.h - the formats in which weights are kept.
+ * formats.h - chooses the formats in which weights are kept.
  *
- * Rules by name request formats before the passes; kernels determine which can be kept.  A weight
- * gets the requested format if only products and gathers read it: products as their right operand,
- * from panels that hold only weights of one format; gathers by whole rows (gathered_tables.h).
- * Other weights stay f32.
+ * Rules by name request formats before the passes run; the kernels determine which of them can be
+ * kept.  A weight keeps the requested format if only products and gathers read it: products as
+ * their right operand, from panels that have only weights of one format; gathers by whole rows
+ * (gathered_tables.h).  Other weights stay f32.
  */
 #ifndef CR_FORMATS_H
 #define CR_FORMATS_H
@@ -22,13 +22,15 @@
 int cr_want_formats(struct cr_graph *graph, const char *rules, const char *path,
                     struct cr_error *error);
 
-/* Keeps the formats that kernels can read, and sets the others to f32; needs kernels. */
+/* Keeps the formats that kernels can read, and sets the others to f32.  The module must have
+ * kernels. */
 void cr_keep_supported_formats(struct cr_module *module);
 
 /* Returns the format of the panels of a weight matrix; all its parameters have the same. */
 enum cr_format cr_panel_format(const struct cr_graph *graph, cr_id matrix);
 
-/* Return the bytes that a kernel reads: of operand r, and of its packed weight matrix. */
+/* Return the bytes that a kernel reads: cr_ref_bytes those of operand r, the next function those of
+ * its packed weight matrix. */
 double cr_ref_bytes(const struct cr_graph *graph, const struct cr_kernel *kernel, int r);
 double cr_panel_bytes(const struct cr_graph *graph, const struct cr_kernel *kernel);
 

@@ -1,4 +1,4 @@
-/* gathered_tables.c - tables that are kept in panels; see gathered_tables.h. */
+/* gathered_tables.c - finds tables that are kept in panels; see gathered_tables.h. */
 #include "gathered_tables.h"
 
 #include <stdlib.h>
@@ -34,7 +34,7 @@ bool cr_is_turned_table(const struct cr_graph *g, cr_id table, const struct cr_l
 
 /* ---- products ---- */
 
-/* The first piece of a matrix, and the number of pieces. */
+/* The first piece of a matrix, and the number of its pieces. */
 struct pieces {
     struct cr_layout_info first;
     int n;
@@ -47,7 +47,7 @@ static void count_piece(void *context, const struct cr_layout_info *info)
         p->first = *info;
 }
 
-/* The parts of tables that ranks have (cr_is_part). */
+/* The parts of tables that this rank has (cr_is_part). */
 struct table_parts {
     cr_id *items;
     int n, cap;
@@ -62,7 +62,8 @@ static struct table_parts list_parts(const struct cr_graph *g)
     return parts;
 }
 
-/* Returns the parameter, or the part of one, whose transpose is the matrix of a product; or CR_NONE. */
+/* Returns the parameter, or the part of one, whose transpose is the matrix of a product; CR_NONE if
+ * there is none. */
 static cr_id turned_table(const struct cr_graph *g, const struct table_parts *parts, cr_id matrix)
 {
     struct pieces p = {.n = 0};
@@ -76,7 +77,7 @@ static cr_id turned_table(const struct cr_graph *g, const struct table_parts *pa
 
 /* ---- gathers ---- */
 
-/* True if a value gathers whole rows of a table: an element for each column of the tile. */
+/* True if a value gathers whole rows of a table: one element for each column of the tile. */
 static bool takes_rows(const struct cr_node *table, const struct cr_tiles *tiles, int col,
                        const struct cr_value *v)
 {
@@ -85,8 +86,8 @@ static bool takes_rows(const struct cr_node *table, const struct cr_tiles *tiles
            !v->table_length && !v->by_row && tiles->values[v->arg[0]].by_row;
 }
 
-/* Returns the atom of the columns of a program's tiles if its gathers may read whole rows; or
- * -1. */
+/* Returns the atom of the columns of a program's tiles if its gathers may read whole rows of a
+ * table; otherwise -1. */
 static int columns_of(const struct cr_kernel *k, int program)
 {
     return cr_parts_of(k)->programs[program].whole_rows ? cr_column_atom(k, program) : -1;
@@ -112,7 +113,7 @@ bool cr_gathers_rows(const struct cr_graph *g, const struct cr_kernel *k, int r)
 }
 
 /* True if a kernel may read its operand r, an f32 table, from the panels of a product.  No other
- * kernel may share its code, since that might read a row-major table. */
+ * kernel may share its function, since it might read a row-major table. */
 static bool may_turn(const struct cr_module *m, int kernel, int r)
 {
     if (!cr_parts_of(&m->kernels[kernel])->elementwise)
@@ -123,8 +124,8 @@ static bool may_turn(const struct cr_module *m, int kernel, int r)
     return cr_gathers_rows(m->graph, &m->kernels[kernel], r);
 }
 
-/* Removes the f32 tables that a kernel cannot read from panels, and adds tables in other
- * formats, which kernels read only by rows (formats.h). */
+/* Removes the f32 tables that a kernel cannot read from panels, and adds tables in other formats,
+ * which kernels read only by whole rows (formats.h). */
 static void find_tables_of(struct cr_module *m, int kernel)
 {
     const struct cr_kernel *k = &m->kernels[kernel];
@@ -139,8 +140,8 @@ static void find_tables_of(struct cr_module *m, int kernel)
     }
 }
 
-/* A matrix of one element is its own transpose, but is not gathered from: table != matrix excludes
- * it. */
+/* Excludes table == matrix, since a matrix of one element is its own transpose, but is not gathered
+ * from. */
 void cr_find_tables(struct cr_module *m)
 {
     struct table_parts parts = list_parts(m->graph);

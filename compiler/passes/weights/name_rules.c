@@ -22,11 +22,11 @@ int cr_read_name_rule(struct cr_name_rule *rule, const char **text, const char *
     return 0;
 }
 
-/* On a mismatch, the last star matches one more character. */
+/* At a mismatch, lets the last star match one more character. */
 bool cr_glob_matches(const char *glob, const char *name)
 {
-    const char *star = NULL, *after = NULL; /* the characters after the last star, and after the
-                                               text that it matches */
+    const char *star = NULL, *after = NULL; /* the glob after its last star, and the name after the
+                                               text that the star matches */
     while (*name) {
         if (*glob == '*') {
             star = ++glob;

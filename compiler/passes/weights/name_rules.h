@@ -1,4 +1,5 @@
-/* name_rules.h - lists of rules for parameters by name, such as "q8,lm_head=f32,*norm*=f32". */
+/* name_rules.h - reads lists of rules for parameters by name, such as
+ * "q8,lm_head=f32,*norm*=f32". */
 #ifndef CR_NAME_RULES_H
 #define CR_NAME_RULES_H
 
@@ -6,11 +7,11 @@
 
 #include "compiler/ir/error.h"
 
-/* "NAME" or "GLOB=NAME". */
+/* A rule "NAME" or "GLOB=NAME". */
 struct cr_name_rule {
     char glob[256];   /* "*" if the rule has none */
-    const char *name; /* points into the list */
-    int length;       /* of the name */
+    const char *name; /* points into the list; not terminated */
+    int length;       /* number of characters of the name */
 };
 
 /* Reads the first rule of the list *text, the value of an option, and moves *text to the next

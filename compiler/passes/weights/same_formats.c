@@ -1,4 +1,4 @@
-/* Compares the formats of parameters in two graphs; see same_formats.h. */
+/* same_formats.c - compares the formats of parameters in two graphs; see same_formats.h. */
 #include "same_formats.h"
 
 #include <stdlib.h>
@@ -6,7 +6,7 @@
 
 #include "compiler/ir/mem.h"
 
-/* The parameters of a graph, and the place at which the next search begins. */
+/* The parameters of a graph, and the index at which the next search begins. */
 struct params {
     cr_id *ids;
     int n, at;
@@ -21,8 +21,8 @@ static struct params params_of(const struct cr_graph *g)
     return p;
 }
 
-/* Returns the parameter with a name, or null.  Graphs have their parameters in nearly the same order: the search
- * begins behind the parameter that was found before. */
+/* Returns the parameter named `name`, or null.  Two graphs have their parameters in nearly the same
+ * order, so the search begins after the parameter found before. */
 static const struct cr_node *find_param(const struct cr_graph *g, struct params *p, const char *name)
 {
     for (int i = 0; i < p->n; i++) {

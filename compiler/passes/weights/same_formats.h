@@ -1,12 +1,12 @@
 /*
- * same_formats.h - whether two graphs keep the same parameters in the same formats.
+ * same_formats.h - compares the formats of the parameters of two graphs.
  */
 #ifndef CR_SAME_FORMATS_H
 #define CR_SAME_FORMATS_H
 
 #include "compiler/ir/graph.h"
 
-/* True if a parameter is to be kept in a format other than f32, or multiplied in another arithmetic. */
+/* True if a parameter requests a format other than f32, or another arithmetic than f32. */
 bool cr_any_rounded(const struct cr_graph *g);
 
 /* Gives the parameters of `to` the formats and arithmetics of the parameters of `from` with the same names. */

@@ -80,22 +80,23 @@ cr_id cr_weight_matrix(const struct cr_graph *g, cr_id id)
 
 struct pieces {
     const struct cr_graph *g;
-    int64_t K; /* rows */
+    int64_t K; /* number of rows of the matrix */
     void (*piece)(void *context, const struct cr_layout_info *info);
     void *context;
 };
 
 enum { ROWS, COLUMNS };
 
-/* A part of the matrix: the number of its rows and columns, the first of each, and their map to the
- * elements of a node. */
+/* A part of the matrix: its numbers of rows and columns, its first row and column, and the map from
+ * them to the elements of a node. */
 struct part {
-    struct cr_atoms atoms; /* ROWS and COLUMNS */
+    struct cr_atoms atoms; /* the atoms ROWS and COLUMNS */
     int64_t first[2];
     struct cr_map map;
 };
 
-/* Reports a part that is one parameter, as elements source + k * row_stride + n * col_stride. */
+/* If a part of the matrix is elements source + k * row_stride + n * col_stride of parameter
+ * `param`, reports this piece and returns true. */
 static bool report_piece(const struct pieces *p, cr_id param, const struct part *part)
 {
     const struct cr_node *node = &p->g->nodes[param];
@@ -117,8 +118,8 @@ static bool report_piece(const struct pieces *p, cr_id param, const struct part 
 static bool walk_pieces(const struct pieces *p, cr_id id, struct part part);
 
 /* Reports the pieces of each operand of a concat along the rows or the columns of the matrix.
- * False if a part with fewer than K rows is split along its columns: the pieces below it would be
- * listed too late. */
+ * Returns false if a part with fewer than K rows is split along its columns, because the pieces
+ * below it would be reported too late. */
 static bool walk_operands(const struct pieces *p, cr_id id, const struct part *whole)
 {
     const struct cr_node *node = &p->g->nodes[id];
@@ -145,7 +146,8 @@ static bool walk_operands(const struct pieces *p, cr_id id, const struct part *w
     return true;
 }
 
-/* Reports the pieces of a part of a node, through movement ops and concats. */
+/* Reports the pieces of a part of node `id`, through movement ops and concats.  Returns false if
+ * they are not pieces of parameters. */
 static bool walk_pieces(const struct pieces *p, cr_id id, struct part part)
 {
     struct cr_map operand;
@@ -175,7 +177,7 @@ bool cr_weight_pieces(const struct cr_graph *g, cr_id id,
 
 /* ---- stacks ---- */
 
-/* True if a node reshapes a matrix only by other axes of size 1 in front of it. */
+/* True if node `id` is a reshape that keeps the last two axes, those of a matrix. */
 static bool keeps_matrix(const struct cr_graph *g, cr_id id)
 {
     const struct cr_node *node = &g->nodes[id];
@@ -204,8 +206,8 @@ int64_t cr_panel_columns(const struct cr_graph *g, cr_id id)
     return cr_elements(node->rank, node->shape) / node->shape[node->rank - 2];
 }
 
-/* A stack has one piece for each matrix, with all its K rows; another matrix has those of
- * cr_weight_pieces. */
+/* A stack has one piece for each of its matrices, with all K rows; any other matrix has the pieces
+ * of cr_weight_pieces. */
 bool cr_packed_pieces(const struct cr_graph *g, cr_id id,
                       void (*piece)(void *context, const struct cr_layout_info *info), void *context)
 {
