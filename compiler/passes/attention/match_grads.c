@@ -282,7 +282,7 @@ bool *cr_mark_dlogits(const struct cr_search *s)
 }
 
 /* Follows the operands of elementwise ops from T to dS, with at most `budget` visits, and fills in
- * *b. Returns false if there is no dS. */
+ * *b.  Returns false if there is no dS. */
 static bool find_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *b,
                          int *budget)
 {

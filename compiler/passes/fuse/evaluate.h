@@ -42,7 +42,7 @@ struct cr_evaluate {
     int n_visible;
 
     /* the parts of a row, of which the program computes one; null if the program computes whole
-     * rows. All parts have equal size and share the atom `col`, and a reduction over whole rows
+     * rows.  All parts have equal size and share the atom `col`, and a reduction over whole rows
      * takes a tile of each part */
     const struct cr_row_parts *rows;
 

@@ -284,7 +284,7 @@ static bool join(const struct joining *joining, struct cr_kernel *before, struct
 }
 
 /* Joins each of `n` kernels with the kernel before it, where that is possible, and keeps their
- * order. Returns the number of kernels that remain. */
+ * order.  Returns the number of kernels that remain. */
 static int join_kernels(const struct joining *joining, struct cr_kernel *kernels, int n)
 {
     int kept = 0;

@@ -55,7 +55,7 @@ void cr_assign_rows(struct cr_lowering *lw, unsigned outer);
 void cr_assign_outer(struct cr_lowering *lw);
 
 /* False if a loop runs to a ragged length, and the batch of this length is a loop but not an outer
- * one. If the kernel has no loop over the batch, the loop runs to the bound. */
+ * one.  If the kernel has no loop over the batch, the loop runs to the bound. */
 bool cr_check_ragged(struct cr_lowering *lw);
 
 /* Returns 1 + the number of the length over which a contraction sums, or 0 if its size is fixed. */

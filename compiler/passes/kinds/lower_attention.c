@@ -106,7 +106,7 @@ static bool lower_dropout(struct cr_lowering *lw, const struct cr_attention *att
 }
 
 /* Sets *atom to the atom for the `size` columns of a part of a row.  Parts of equal size share an
- * atom. Returns false if there are too many atoms. */
+ * atom.  Returns false if there are too many atoms. */
 static bool part_atom(struct cr_lowering *lw, int64_t size, int *atom)
 {
     const struct cr_kernel *k = lw->k;
@@ -358,7 +358,7 @@ static bool vanishes(const struct cr_lowering *lw, cr_id id, const struct hidden
 }
 
 /* Follows the masks below `id` that make weights equal `hidden`: 0, or -inf before an exp or
- * sigmoid. Returns true if the array is 0 wherever one of them hides a weight.  Takes the same
+ * sigmoid.  Returns true if the array is 0 wherever one of them hides a weight.  Takes the same
  * paths as cr_find_bounds and schedule_mask.c. */
 static bool vanishes_if_hidden(const struct cr_lowering *lw, cr_id array, cr_id id, double hidden)
 {

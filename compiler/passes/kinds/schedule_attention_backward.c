@@ -69,7 +69,7 @@ static bool is_worked(const struct cr_kernel *k, int array)
 }
 
 /* True if an array is dS with zeros for hidden keys, and a later array or T reads dS without these
- * zeros. The array then gets a copy of its own. */
+ * zeros.  The array then gets a copy of its own. */
 static bool is_copied(const struct cr_kernel *k, int array)
 {
     bool whole = !k->attention_backward.scores_hidden;

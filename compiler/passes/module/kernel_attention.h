@@ -28,7 +28,7 @@ struct cr_edge {
 
 /*
  * One bound of a mask: a query sees the keys up to and including the edge `last`, or from the edge
- * `first` on. Most bounds have one edge: a causal mask is a bound with `last`; a window has one
+ * `first` on.  Most bounds have one edge: a causal mask is a bound with `last`; a window has one
  * bound of each kind.  A bound with both edges hides the keys between them, and at most one of the
  * edges moves.
  */

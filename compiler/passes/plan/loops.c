@@ -451,7 +451,7 @@ static const struct cr_loop *made_in(const struct search *s, int kernel)
 }
 
 /* Finds the layer numbers by which each iteration reads an operand from the same layer of an
- * earlier loop. Returns false if the operand does not determine any. */
+ * earlier loop.  Returns false if the operand does not determine any. */
 static bool numbering_of(const struct search *s, const struct cr_loop *loop, int at, int ref,
                          struct numbering *found)
 {

@@ -228,7 +228,7 @@ static int64_t accepted(int64_t floats, int64_t budget)
 }
 
 /* Returns the smaller accepted arena, of those with and without loops, and sets `unrolled`
- * accordingly. Keeps the loops if their arena is within the limit. */
+ * accordingly.  Keeps the loops if their arena is within the limit. */
 static int64_t smaller_arena(struct cr_module *m, int64_t budget, int64_t limit, int64_t *live)
 {
     int64_t loops = accepted(arena_of(m, false, live), budget);

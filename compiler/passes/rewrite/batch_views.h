@@ -11,7 +11,7 @@ bool cr_is_batch_view(const struct cr_graph *graph, cr_id id);
 /*
  * Returns a node that equals `view`, a batch view of `id`, but is computed by the ops that compute
  * `id`, from views of their operands.  So half of the heads of a softmax becomes the softmax of
- * half of the heads. Returns CR_NONE if that would visit more than a few hundred nodes.
+ * half of the heads.  Returns CR_NONE if that would visit more than a few hundred nodes.
  */
 cr_id cr_push_batch_view(struct cr_rewrite *rw, cr_id view, cr_id id);
 

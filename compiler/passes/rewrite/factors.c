@@ -33,7 +33,7 @@ static bool add_factor(struct cr_factors *f, cr_id id)
 }
 
 /* Appends the factors of node `id`, following products, selections against zero, and divisions by
- * constants. Returns false if there are too many factors, or `budget` is used up. */
+ * constants.  Returns false if there are too many factors, or `budget` is used up. */
 static bool add_factors(const struct cr_graph *g, cr_id id, struct cr_factors *f, int *budget)
 {
     const struct cr_node *node = &g->nodes[id];

@@ -49,7 +49,7 @@ static struct span span_of(const struct cr_graph *g, cr_id id, int axis)
 }
 
 /* Replaces concat({a, a, b, b}), where a and b are consecutive slices of x, by x with each slice
- * repeated. Does not change a concat of parameters, which is only a layout. */
+ * repeated.  Does not change a concat of parameters, which is only a layout. */
 cr_id cr_rule_repeat_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 {
     const struct cr_graph *g = rw->to;

@@ -1,7 +1,7 @@
 /*
  * softmax_rules.c - rules that give softmax one form, exp(s) / sum(exp(s)), and its gradients one
  * form, too, for the attention passes to match.  In the comments, e is exp(s), l is its sum over
- * rows, expanded or not, and p is e / l. Where l is 0 or NaN, all p of the row are NaN.
+ * rows, expanded or not, and p is e / l.  Where l is 0 or NaN, all p of the row are NaN.
  */
 #include "softmax_rules.h"
 
@@ -347,7 +347,7 @@ static cr_id scores_of(const struct cr_graph *g, cr_id id)
 
 /* If node `id` is the probabilities of an attention, returns it.  If it is a view of their batch
  * axes, as where heads are sliced into halves, moves the view into the attention and returns the
- * new probabilities. Otherwise returns CR_NONE. */
+ * new probabilities.  Otherwise returns CR_NONE. */
 static cr_id find_attention(struct cr_rewrite *rw, cr_id id)
 {
     if (cr_is_batch_view(rw->to, id)) {
