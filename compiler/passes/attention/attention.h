@@ -31,7 +31,7 @@ struct cr_region {
     cr_id to;
     cr_id nodes[CR_MAX_VALUES];
     int n;
-    bool skips_gradients; /* ignores nodes that only the kernel of an attention's gradients
+    bool skips_gradients; /* a region ignores nodes that only the kernel of an attention's gradients
                              computes */
 };
 

@@ -31,9 +31,10 @@
 struct view {
     cr_id of;                     /* the array that the node is a view of, or CR_NONE */
     int n;                        /* number of the array's axes that are not summed */
-    signed char axis[CR_MAX_RANK]; /* these axes, in the order of the node ... */
-    signed char in[CR_MAX_RANK];   /* ... and the number of the node's axis that contains each of
-                                      them */
+    signed char axis[CR_MAX_RANK]; /* axes of the array that are not summed, in the order of the
+                                      node's axes */
+    signed char in[CR_MAX_RANK];   /* for each axis in `axis`: the number of the node's axis that
+                                      contains it */
     unsigned summed;              /* the array's axes that are summed, as bits */
 };
 
@@ -56,8 +57,8 @@ struct lift {
     unsigned char *lifted;  /* by node: an enum lifted */
     bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any of its nodes is lifted */
     struct cr_rewrite *rw;
-    cr_id *whole; /* by node that is a view: the value before its sums, over the whole array, in the
-                     new graph; or CR_NONE */
+    cr_id *whole; /* by node that is a view: the node of the new graph with the view's value before
+                     its sums, over the whole array; or CR_NONE */
 };
 
 /* ---- views ---- */

@@ -689,7 +689,7 @@ void cr_each_inside(const struct cr_module *module, const struct cr_users *users
         int budget = 4 * CR_MAX_VALUES;
         visit_mask(module, b->logits, visit, context, &budget);
     } else {
-        cr_id difference = users->list[users->first[b->dprobs]]; /* dP has only this user */
+        cr_id difference = users->list[users->first[b->dprobs]]; /* the only user of dP */
         visit(context, difference);
         visit(context, cr_in(g, difference, 1));
     }

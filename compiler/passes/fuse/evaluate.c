@@ -24,7 +24,7 @@ static void add_piece(struct cr_evaluate *ev, int64_t start, int64_t step, int64
         pieces->items[pieces->n].start = start;
         pieces->items[pieces->n].step = step;
     }
-    pieces->n++; /* n > CR_MAX_PARTS means that there are too many */
+    pieces->n++; /* if n > CR_MAX_PARTS, there are too many pieces */
 }
 
 /* Adds a piece for each operand of a concat along the column axis. */

@@ -19,7 +19,8 @@
 /* A kernel that is required to compute a stored node or a part of one. */
 struct need {
     struct cr_goal goal;
-    int kernel; /* its index in the module's kernels, not sorted yet, or CR_NONE */
+    int kernel; /* the kernel's index in the module's kernels, which are not sorted yet, or
+                   CR_NONE */
 };
 
 struct fusion {
@@ -34,7 +35,7 @@ struct fusion {
     struct need *needs;
     int n_needs, cap_needs;
     int *first_need; /* by stored node: its first need; the needs of a node are consecutive */
-    cr_id *state;    /* by node: the state that it replaces, or CR_NONE */
+    cr_id *state;    /* by node: the state that the node replaces, or CR_NONE */
 };
 
 /* True if the kernel of another node stores node `id`, too. */

@@ -201,9 +201,9 @@ static bool rows_fit_cache(const struct cr_module *m, const struct cr_kernel *k)
     return arrays * cr_extent(k, k->col) * (int64_t)sizeof(float) <= target->l1_bytes;
 }
 
-/* True if it is faster to compute the earlier kernel's row numbers together with the later kernel.
- * A kernel without reductions works through parts of wide rows; joined, it works through whole
- * rows. */
+/* True if it is faster to compute the earlier kernel's per-row values together with the later
+ * kernel.  A kernel without reductions works through parts of wide rows; joined, it works through
+ * whole rows. */
 static bool is_faster(const struct cr_module *m, const struct joint *j)
 {
     return reads_no_more(j) && (cr_tiles_reduce(&j->later->program) || rows_fit_cache(m, &j->k));

@@ -97,7 +97,7 @@ void cr_count_work(const struct cr_graph *g, struct cr_kernel *k)
 static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
                          struct cr_kernel *kernel)
 {
-    memset(kernel, 0, sizeof *kernel); /* also clears the members of all kinds */
+    memset(kernel, 0, sizeof *kernel); /* this clears the members of all kinds, too */
     kernel->root = goal->root;
     kernel->buffer = goal->buffer;
     kernel->n_stored = 1;

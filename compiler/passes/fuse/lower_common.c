@@ -75,7 +75,7 @@ static void each_affine(struct cr_lowering *lw, void (*visit)(struct cr_affine *
 
 struct merge {
     int outer, inner;
-    int64_t extent; /* of the inner atom */
+    int64_t extent; /* extent of the inner atom */
     bool fits;
 };
 

@@ -30,8 +30,8 @@ struct cr_lowering {
     struct cr_map root_map;
     int n_root_atoms;
     struct cr_affine
-        *own_index; /* an index that only this kind of kernel has, or null; it is updated like the
-                       others when atoms change */
+        *own_index; /* an affine index that only this kind of kernel has, or null; changes of atoms
+                       also update this index */
 };
 
 /* Starts with one atom for each axis of node `top`. */

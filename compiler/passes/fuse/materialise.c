@@ -31,11 +31,13 @@ struct choice {
     struct cr_graph *g;
     struct cr_users users;
     cr_id *owner;   /* by node: the root of the only kernel that computes it, SEVERAL, or CR_NONE */
-    int *cost;      /* by node: the cost of computing it from stored nodes */
-    bool *index;    /* by node: true if it depends only on indices, as masks do */
-    int *spread;    /* by node: its cost if the row numbers that it broadcasts were stored */
-    bool *by_row;   /* by node: true if several kernels compute it from stored row numbers */
-    int *depth;     /* by node: the most ops on a path to it from stored nodes */
+    int *cost;      /* by node: the cost of computing the node from stored nodes */
+    bool *index;    /* by node: true if the node depends only on indices, as masks do */
+    int *spread;    /* by node: the node's cost if the per-row values that it broadcasts were
+                       stored */
+    bool *by_row;   /* by node: true if several kernels compute the node from stored per-row
+                       values */
+    int *depth;     /* by node: the most ops on a path to the node from stored nodes */
     bool *computed; /* by node: true for rows of queries or keys that an attention's kernel computes
                        itself */
 };
@@ -184,7 +186,8 @@ static bool may_extend(const struct choice *c, cr_id from, cr_id to, struct cr_r
     return true;
 }
 
-/* Claims the longest epilogue of a contraction, and returns its last node. */
+/* Assigns the nodes of the longest epilogue of a contraction to the contraction's kernel.  Returns
+ * the last node. */
 static cr_id claim_epilogue(struct choice *c, cr_id id)
 {
     struct cr_region region = {.skips_gradients = false};
@@ -429,8 +432,8 @@ static bool repeats_reduction(const struct choice *c, cr_id id)
     return c->g->nodes[id].op == CR_OP_expand && c->cost[cr_in(c->g, id, 0)] >= 2 * CHEAP;
 }
 
-/* Returns the cost of a node if the row numbers that it broadcasts were stored; at most the node's
- * cost, and 0 if it depends only on indices. */
+/* Returns the cost of a node if the per-row values that it broadcasts were stored; at most the
+ * node's cost, and 0 if the node depends only on indices. */
 static int spread_cost(const struct choice *c, cr_id id)
 {
     if (repeats_reduction(c, id))

@@ -21,7 +21,7 @@ struct order {
     int *first, *last; /* by node: the first and last kernel that stores it, or -1 */
     cr_id *next;       /* by entry and state: the node that is stored over the state, or CR_NONE */
     int *from, *to;    /* by edge: kernel `from` runs before kernel `to` */
-    bool *late;        /* by kernel: true if it runs after the others of its entry */
+    bool *late;        /* by kernel: true if the kernel runs after the others of its entry */
     int n, cap, cap_to;
     int *found; /* kernels in execution order; incomplete if there is a cycle */
     int n_found;
@@ -158,7 +158,8 @@ static bool find_order(struct order *o)
     int *heap = cr_calloc((size_t)n_kernels, sizeof *heap);
     find_edges(o);
     find_late(o);
-    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* grouped by kernel: its successors */
+    int *edges = cr_calloc((size_t)o->n, sizeof *edges); /* the successors of all kernels, grouped
+                                                            by kernel */
     for (int e = 0; e < o->n; e++)
         first[o->from[e] + 2]++;
     for (int i = 2; i <= n_kernels + 1; i++)

@@ -136,7 +136,7 @@ struct relation {
     struct shift shift; /* run-time positions that are added to the sum */
     bool subtracts;     /* true if the positions are all subtracted instead */
     double reach;       /* an upper bound of all partial sums */
-    double limit;       /* numbers up to this one are exact and do not wrap around */
+    double limit;       /* integers up to this one are exact and do not wrap around */
 };
 
 /* Sets the coefficient of an atom in an index to 0 and returns the old coefficient.  Returns 0 for

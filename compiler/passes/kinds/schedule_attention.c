@@ -34,8 +34,8 @@ struct attention {
     int64_t width;         /* columns of the values, rounded up to whole panels */
     bool few, many;        /* whether items may have at most FEW queries, or more than FEW; see
                               reads_in_place */
-    int64_t members, part; /* number of heads that share keys and values, or 1; number of these in
-                              one item */
+    int64_t members, part; /* number of heads that share keys and values, or 1; number of such heads
+                              in one item */
     int member;            /* variable: the number of the current head in a loop over these heads;
                               else CR_NONE */
     int values, chosen, sums, sink; /* numbers of scratch slots */

@@ -97,9 +97,9 @@ static int64_t row_distance(const struct matmul *m)
 /* An operand that is packed: columns of the right operand, or rows of a transposed left operand. */
 struct packed {
     const struct cr_operand *operand;
-    int across;                  /* the atom of these columns or rows */
-    int slot;                    /* the scratch slot that it is packed into, or CR_NONE if it is
-                                    read in place */
+    int across;                  /* the atom of the packed columns or rows */
+    int slot;                    /* the scratch slot that the operand is packed into, or CR_NONE if
+                                    it is read in place */
     const struct cr_share *part;  /* the columns (or rows) of the item */
     const struct cr_steps *step; /* the columns (or rows) of a step of the outer loop */
     const struct cr_share *other; /* the item's share of the other operand */

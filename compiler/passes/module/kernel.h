@@ -52,30 +52,30 @@ struct cr_kernel_parts;
 
 struct cr_kernel {
     enum cr_kernel_kind kind;
-    const struct cr_kernel_parts *parts; /* the row of its kind; null in a kernel that is all
-                                            zeros */
+    const struct cr_kernel_parts *parts; /* the row of the kernel's kind; null in a kernel that is
+                                            all zeros */
     cr_id root;
     union {
         cr_id buffer; /* the node whose storage contains the root: the root itself, a concat or a
                          write */
-        cr_id stored[CR_MAX_STORED]; /* all nodes that it stores: the buffer, then others, which are
-                                        stored as whole nodes */
+        cr_id stored[CR_MAX_STORED]; /* all nodes that the kernel stores: first the buffer, then
+                                        nodes that it stores as a whole */
     };
     int n_stored;
-    int entry;  /* the entry that calls it */
-    bool again; /* it recomputes a value whose storage was reused (recompute.c) */
+    int entry;  /* the entry that calls the kernel */
+    bool again; /* the kernel recomputes a value whose storage was reused (recompute.c) */
     struct cr_atoms atoms;
     int outer[CR_MAX_ATOMS], n_outer;
     int row, col; /* an atom of -1 has extent 1; this also holds for `k` and `key` */
-    int k;        /* the atom that a product sums over */
+    int k;        /* the atom over which a product sums */
     int key;      /* the atom of the keys, of an attention.  The root of its gradients need not have
                      the atom `col`, the column of V and G */
-    cr_id refs[CR_MAX_REFS]; /* the nodes whose storage it reads, except packed weights */
+    cr_id refs[CR_MAX_REFS]; /* the nodes whose storage the kernel reads, except packed weights */
     int n_refs;
     int64_t streams[CR_MAX_STREAMS]; /* streams of random numbers; each call passes them, like
                                         refs */
     int n_streams;
-    cr_id core;              /* the contraction that its root is an epilogue of, or CR_NONE */
+    cr_id core;              /* the contraction of which the root is an epilogue, or CR_NONE */
     struct cr_tiles program; /* all ops on a tile; after a product: the epilogue */
     union {
         struct cr_affine dest;                   /* the index of the root's element in the buffer */

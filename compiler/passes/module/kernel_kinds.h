@@ -25,7 +25,7 @@ enum {
     CR_LOOP_COL = 4,
     CR_LOOP_SUM = 8, /* the atom k */
     CR_LOOP_KEY = 16,
-    CR_LOOP_BUCKET = 32, /* the rows of a scattered table */
+    CR_LOOP_BUCKET = 32, /* the atom of the rows of a scattered table */
     CR_LOOP_PART = 64, /* the columns of a part of a row */
 };
 
@@ -34,27 +34,28 @@ enum {
 
 /* One tile program of a kind. */
 struct cr_program_part {
-    size_t at;        /* its offset, from CR_PART */
-    const char *name; /* its name in messages; null after the last program */
+    size_t at;        /* the offset of the program in struct cr_kernel (CR_PART) */
+    const char *name; /* the name of the program in messages; null after the last program */
     unsigned loops;
-    unsigned across; /* the loop over the columns of its tiles, as a bit CR_LOOP_... */
+    unsigned across; /* the loop over the columns of the program's tiles, a bit CR_LOOP_ */
     bool needed;     /* true if the program may not be empty */
-    bool core;       /* true if it reads the contraction's result, exactly once */
-    bool score;      /* true if it may read CR_SCORE */
-    bool reduces;    /* true if it may reduce over its columns */
-    bool ends_down;  /* true if it ends with a reduction over its rows, the only one */
-    bool whole_rows; /* true if its gathers may read whole rows of a table */
-    bool scaled;     /* true if the result is multiplied by cr_remarks.factor */
+    bool core;       /* true if the program reads the contraction's result, exactly once */
+    bool score;      /* true if the program may read CR_SCORE */
+    bool reduces;    /* true if the program may reduce over columns */
+    bool ends_down;  /* true if the program ends with its only reduction, over rows */
+    bool whole_rows; /* true if gathers of the program may read whole rows of a table */
+    bool scaled;     /* true if the program's result is multiplied by cr_remarks.factor */
     bool hidden;     /* true if the function's comment lists cr_remarks.bounds after this program */
-    const char *title; /* title before its ops, in the function's comment */
-    const char *label; /* title before its values, in the dump; null for the kind's name */
+    const char *title; /* title before the program's ops, in the function's comment */
+    const char *label; /* title before the program's values, in the dump; null for the kind's
+                          name */
 };
 
 /* An operand of a kind that is read by a product or the like, not loaded by a program. */
 struct cr_operand_part {
-    size_t at;        /* its offset, from CR_PART */
-    const char *name; /* its name in messages; null after the last operand */
-    unsigned loops;   /* the loops, as bits, on which its index may depend */
+    size_t at;        /* the offset of the operand in struct cr_kernel (CR_PART) */
+    const char *name; /* the name of the operand in messages; null after the last operand */
+    unsigned loops;   /* the loops, as bits, on which the operand's index may depend */
 };
 
 /* The most programs and the most operands that a kind has. */
@@ -81,22 +82,24 @@ struct cr_kernel_parts {
     struct cr_program_part programs[CR_MAX_PROGRAMS + 1]; /* in the order in which they run; ends
                                                              with an empty one */
     struct cr_operand_part operands[CR_MAX_OPERANDS + 1];
-    unsigned results[CR_MAX_STORED]; /* by result: the loops, as bits, on which its index depends; 0
-                                        if the kind does not have this result */
-    size_t weights; /* CR_PART of its struct cr_packed_weights; 0 if it reads no packed weights */
+    unsigned results[CR_MAX_STORED]; /* by result: the loops, as bits, on which the result's index
+                                        depends; 0 if the kind does not have this result */
+    size_t weights; /* CR_PART of the kind's struct cr_packed_weights; 0 if the kind reads no packed
+                       weights */
 
-    enum cr_step_kind step; /* the kind of step that runs it (compiler/ir/steps.def); 0 for a
-                               call */
+    enum cr_step_kind step; /* the kind of step that runs the kernel (compiler/ir/steps.def); 0 for
+                               a call */
 
-    bool elementwise; /* true if it only runs its program, element by element or row by row */
-    bool several;     /* true if it may store several nodes */
+    bool elementwise; /* true if a kernel only runs its program, element by element or row by row,
+                         and may store several nodes */
+    bool several;     /* true if a kernel may store several nodes */
     bool in_place;    /* true if a result may be stored over an operand with the same index */
-    bool starts;      /* true if cr_set_buffer_offsets (buffer_offsets.h) shifts all indices of its
-                         refs and its result */
-    bool narrow;      /* true if its result may lack the column axis, because the program reduces
+    bool starts;      /* true if cr_set_buffer_offsets (buffer_offsets.h) shifts all indices of a
+                         kernel's refs and result */
+    bool narrow;      /* true if the result may lack the column axis, because the program reduces
                          columns */
-    bool writes_rows; /* true if it stores only some rows of its buffer, which are known only at run
-                         time */
+    bool writes_rows; /* true if a kernel stores only some rows of its buffer, which are known only
+                         at run time */
 
     /* Writes the numbers in the kind's own member on which a kernel's code depends to `numbers`, at
      * most CR_MAX_NUMBERS; returns how many.  Null: 0. */

@@ -208,14 +208,14 @@ struct cr_module {
     /* set by recompute: */
     int64_t least_arena_floats; /* the smallest arena that is possible, if that exceeds --max-arena;
                                    else 0 */
-    int most_values;            /* if the model has more values than this, which recompute refuses
-                                   to search; else 0 */
+    int most_values;            /* the limit MOST_VALUES of recompute if the model has more values,
+                                   so that no order is searched; else 0 */
     bool unrolled;              /* no loops are used, so that the arena is small enough */
 
     /* set by outline: */
     int *function; /* by kernel: the first kernel with the same code */
-    struct cr_buffer_offsets *starts; /* by kernel: the offsets that calls of its function pass;
-                                         null if all are 0 */
+    struct cr_buffer_offsets *starts; /* by kernel: the offsets that calls of the kernel's function
+                                         pass; null if all are 0 */
     struct cr_loop *loops;
     int n_loops;
     struct cr_segment *segments;
@@ -223,7 +223,7 @@ struct cr_module {
 
     /* set by plan: */
     struct cr_storage *storage; /* by node: where its value is stored */
-    bool *lies_over; /* by the first kernel of a function: some call of it stores a result over an
+    bool *lies_over; /* by function, at its first kernel: true if some call stores a result over an
                         operand in the arena */
     int64_t *packed;            /* by kernel: the offset in floats of its packed weights, or -1 */
     /* by node, for a table whose rows are gathered from panels: the packed matrix whose columns are

@@ -29,7 +29,7 @@ struct packer {
     struct span *values;  /* sorted by part, place and live range */
     struct place *places; /* sorted by part */
     int n_places;
-    int *first_place; /* by part: its first place; one more entry ends the last part */
+    int *first_place; /* by part: the part's first place; one more entry ends the last part */
     int *placed;      /* the numbers of the parts that have an offset already, sorted by offset */
     struct gap *gaps;
     int n_gaps, cap_gaps;

@@ -196,7 +196,7 @@ static bool suffice(const struct finder *f, const struct cr_loop *loop, struct m
                     int places)
 {
     for (int buffer = 0; buffer < places; buffer++) {
-        int end = -1; /* the last kernel that the previous value in this buffer is live at */
+        int end = -1; /* the last kernel at which the previous value in this buffer is live */
         for (int i = buffer; i < loop->count; i += places) {
             cr_id id = made_by(f, loop, maker, i);
             if (!is_in_arena(f, id))

@@ -35,10 +35,11 @@ struct cr_part {
 
 struct cr_lifetimes {
     int *first, *last; /* by node: the first and the last kernel of its live range, or -1 */
-    int64_t *floats;   /* by node: its size in the arena */
+    int64_t *floats;   /* by node: the node's size in the arena */
     int *part;         /* by node: the number of its part, or -1 if it is not in the arena */
-    int64_t *within;   /* by node: its offset from the start of its part, in floats */
-    cr_id *over;       /* by node: the operand that it is stored over (reuse_operands.h), or CR_NONE */
+    int64_t *within;   /* by node: the offset from the start of the node's part, in floats */
+    cr_id *over;       /* by node: the operand over which the node is stored (reuse_operands.h), or
+                          CR_NONE */
     struct cr_part *parts;
     int n, cap;
     int64_t most_live; /* the most floats of values that are live at the same time */

@@ -32,18 +32,18 @@ struct origin {
 
 struct search {
     const struct cr_module *m;
-    const int *function; /* by kernel: the first kernel whose code it shares */
-    const struct cr_buffer_offsets *starts; /* by kernel: the offsets at which it begins in its
-                                               operands */
+    const int *function; /* by kernel: the first kernel whose code the kernel shares */
+    const struct cr_buffer_offsets *starts; /* by kernel: the offsets at which the kernel begins in
+                                               its operands */
     struct cr_loops *found;
     int *first_def, *last_def; /* by node: the first and last kernel that writes it, or -1 */
-    struct origin *origin;     /* by node: its source or destination */
+    struct origin *origin;     /* by node: the node's source or destination */
     bool *crossed;             /* by kernel, and one more: true if kernels before it and kernels
                                   from it on write the same value */
     int *most[LONGEST + 1];    /* by period and first kernel: an upper bound of the iterations of a
                                   loop; 2 and 3 need a further test.  Null if no loop has the
                                   period */
-    bool *taken;               /* by kernel: true if it is in a chosen loop */
+    bool *taken;               /* by kernel: true if the kernel is in a chosen loop */
 };
 
 /* Finds the first and the last kernel that writes each node. */
@@ -247,12 +247,13 @@ static bool steps_evenly(const struct search *s, int kernel, int period)
  * kernel is compared with the kernel one period later.  For `whole`, the kernels counted are one
  * period apart. */
 struct runs {
-    int *alike;   /* both kernels have the same function and entry; kernels are sorted by entry, so
-                     a run is in one */
-    int *stepped; /* both kernels have the same function, and each operand may change by a step
-                     between them (may_step) */
-    int *even;    /* as `stepped`, and the step to the kernel two periods later is the same */
-    int *whole;   /* no value is written by kernels both before and after this border */
+    int *alike;   /* kernel i and kernel i + period have the same function and entry; kernels are
+                     sorted by entry, so a run is in one */
+    int *stepped; /* kernel i and kernel i + period have the same function, and may_step is true for
+                     their operands */
+    int *even;    /* `stepped`, and all operands change by the same step from i to i + period and to
+                     i + 2 period */
+    int *whole;   /* no value is written by kernels both before kernel i and from it on */
 };
 
 /*

@@ -6,7 +6,7 @@
 
 /* A list of loops that do not overlap, sorted by kernel. */
 struct cr_loops {
-    struct cr_loop *items; /* the caller frees them */
+    struct cr_loop *items; /* the loops; the caller frees them */
     int n, cap;
 };
 

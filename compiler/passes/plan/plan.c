@@ -170,8 +170,8 @@ static void count_reader(struct weights *w, int *count, cr_id id)
         w->readers[id] = count[id];
 }
 
-/* Counts, by node, the kernels of one entry that read a weight; keeps the number of the entry with
- * the most. */
+/* Counts, by node, the kernels that read the node as a weight; of several entries, keeps the
+ * largest number. */
 static void count_readers(struct weights *w)
 {
     const struct cr_module *m = w->m;

@@ -47,8 +47,8 @@ struct recompute {
     struct cr_made *values; /* in the order of kernels; a value is everything that one kernel
                                stores, or a concat */
     int n;
-    int *first_kernel; /* by value: its first kernel; a concat has all kernels from it to the first
-                          one of the next value */
+    int *first_kernel; /* by value: the value's first kernel; a concat has all kernels up to the
+                          first one of the next value */
     int *value_of;     /* by node: the number of its value, or -1 */
     bool *output;      /* by node: true for an output */
     struct cr_order order;

@@ -20,7 +20,7 @@ struct search {
                                     readers[first_reader[v + 1] - 1] */
     int *ahead;                  /* by value: the number of its readers that have been computed */
     int64_t budget, live;
-    int now; /* the value that is being computed for the first time */
+    int now; /* the number of the value that is being computed for the first time */
     bool *alive;
     int *locks;    /* by value: the number of computations in progress that need it */
     int *next;     /* by value: the time of its next read, or NEVER */
@@ -182,8 +182,8 @@ static void drop_unread(struct search *s)
 static void find_peak(struct search *s)
 {
     struct cr_order *order = s->order;
-    bool *here = cr_calloc((size_t)s->n, sizeof *here); /* by value: true if it is live at the
-                                                           current call */
+    bool *here = cr_calloc((size_t)s->n, sizeof *here); /* by value: true if the value is live at
+                                                           the current call */
     int64_t live = 0;
     for (int i = order->n - 1; i >= 0; i--) {
         const struct cr_made *value = &s->values[order->calls[i]];

@@ -12,10 +12,12 @@
 #include <stdint.h>
 
 struct cr_made {
-    int64_t floats; /* its size while it is live; 0 for outputs, which have separate memory */
-    bool wanted;    /* true if it contains an output, and is computed even if nothing reads it */
-    double work;    /* the cost of computing it */
-    int *reads;     /* the values that it reads, each once, ascending */
+    int64_t floats; /* the value's size while it is live; 0 for outputs, which have separate
+                       memory */
+    bool wanted;    /* true if the value contains an output, and is computed even if nothing reads
+                       it */
+    double work;    /* the cost of computing the value */
+    int *reads;     /* the values that this value reads, each once, ascending */
     int n_reads;
 };
 

@@ -10,7 +10,8 @@ struct push {
     struct cr_attr attr; /* the attributes of the view; for each node its last two sizes replace
                             those of `shape` */
     int rank;            /* rank of the nodes to which the view can be applied */
-    int64_t shape[CR_MAX_RANK]; /* shape of these nodes; the last two sizes are ignored */
+    int64_t shape[CR_MAX_RANK]; /* shape of the nodes to which the view can be applied; the last two
+                                   sizes are ignored */
     int budget;
 };
 

@@ -155,7 +155,7 @@ cr_id cr_rule_reduce_parts(struct cr_rewrite *rw, const struct cr_draft *d)
 
 /* ---- constants ---- */
 
-enum { MOST_WORDS = 1024 }; /* the largest literal that the rule makes */
+enum { MOST_WORDS = 1024 }; /* the most words of a literal that cr_rule_join_constants makes */
 
 /* Returns the value of a constant as a 32-bit word of a literal. */
 static uint32_t word_of(const struct cr_node *node)

@@ -17,7 +17,8 @@ struct copy {
     const struct cr_graph *from;
     struct cr_graph *to;
     unsigned *needed; /* by node of `from`: a bit for each entry */
-    cr_id *map;       /* by node of `from`: its copy in `to` for the entry that was copied last */
+    cr_id *map;       /* by node of `from`: the node's copy in `to`, for the entry that was copied
+                         last */
 };
 
 /* Copies a node for an entry; its operands have been copied.  Only the copy for the first entry

@@ -14,9 +14,10 @@ enum { CR_MAX_FACTORS = 8 };
 
 struct cr_factors {
     double number;               /* the product of the constant factors */
-    cr_id nodes[CR_MAX_FACTORS]; /* the other factors, in ascending order; a bool node c as a factor
-                                    means ... */
-    int n;                       /* ... where(c, x, 0), and ~c means where(c, 0, x) */
+    cr_id nodes[CR_MAX_FACTORS]; /* the other factors, in ascending order; bool nodes are
+                                    conditions: c means where(c, x, 0), and ~c means where(c, 0,
+                                    x) */
+    int n;                       /* number of `nodes` */
 };
 
 /* Finds the factors of a node; returns false if there are too many. */

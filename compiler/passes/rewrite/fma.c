@@ -30,7 +30,8 @@ struct fma {
 
 /* The readers of each node, and the properties that decide which readers count. */
 struct readers {
-    cr_id *only;  /* by node: its only reader; CR_NONE if it has none, n_nodes if it has several */
+    cr_id *only;  /* by node: the node's only reader; CR_NONE if it has none, n_nodes if it has
+                     several */
     bool *fixed;  /* by node: true if the only inputs and states that it depends on are scalar
                      integers */
     bool *beside; /* by node: true if no logits and no state depend on it, in an entry with
@@ -38,7 +39,7 @@ struct readers {
     bool *result; /* by node: true for an output, except one from which the logits are computed */
 };
 
-/* Sets `result` and `beside`, for entries with logits. */
+/* Sets `result` and `beside` of all nodes. */
 static void find_beside(struct readers *r, const struct cr_graph *g)
 {
     bool has_logits[CR_MAX_ENTRIES] = {false};

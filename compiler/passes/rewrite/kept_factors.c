@@ -14,7 +14,8 @@
 /* A product that is written to a state and that only a sum reads. */
 struct kept {
     cr_id product;
-    cr_id value;  /* the value that is written: the product, or movement ops on the product */
+    cr_id value;  /* the value that is written to the state: the product, or movement ops on the
+                     product */
     cr_id write;
     cr_id reader; /* the only node that reads the write: a movement op, or the sum */
 };

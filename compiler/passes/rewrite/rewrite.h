@@ -75,9 +75,9 @@ struct cr_rewrite_slot {
 
 struct cr_rewrite {
     const struct cr_rewrite_rules *rules;
-    uint64_t rules_of[CR_OP_COUNT]; /* by op: the rules that apply to it, as bits */
+    uint64_t rules_of[CR_OP_COUNT]; /* by op: the rules that apply to the op, as bits */
     struct cr_graph *from, *to;
-    cr_id *map; /* by node of `from`: its node of `to`, or CR_NONE */
+    cr_id *map; /* by node of `from`: the node of `to` that replaces it, or CR_NONE */
     bool *live; /* by node of `from`: true for inputs, states, parameters, and nodes that an output
                    depends on */
     struct cr_rewrite_slot *table; /* hash table with open addressing, of the nodes of `to` */

@@ -93,7 +93,7 @@ cr_id cr_rule_normalise_first(struct cr_rewrite *rw, const struct cr_draft *d)
         return CR_NONE;
     cr_id sum = cr_operand_of_expand(g, d->in[1]);
     if (g->nodes[sum].shape[g->nodes[sum].rank - 1] != 1)
-        return CR_NONE; /* a sink that is expanded before it is added */
+        return CR_NONE; /* this sink is expanded before it is added */
     struct cr_attr shape = cr_attr_of(&g->nodes[e]);
     cr_id spread = cr_rewrite_add(rw, CR_OP_expand, 1, &sum, &shape);
     cr_id p = cr_rewrite_add(rw, CR_OP_div, 2, (cr_id[]){e, spread}, NULL);

@@ -8,7 +8,7 @@
  * paths from its readers to outputs.  The root is no node, and is written CR_NONE. */
 struct tree {
     cr_id root;
-    cr_id *above; /* by node: its parent */
+    cr_id *above; /* by node: the parent in the tree */
     cr_id *far;   /* by node: a more distant ancestor, to which its long step leads */
     int *depth;   /* by node: number of steps to the root */
 };

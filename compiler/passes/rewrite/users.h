@@ -10,8 +10,9 @@ struct cr_users {
                    list[first[v + 1] - 1] */
     cr_id *list;
     bool *output; /* by node: true for an output */
-    cr_id *meet; /* by node: its immediate post-dominator, the first node that every path from it to
-                    an output passes; CR_NONE if there is none.  Null after cr_users_list */
+    cr_id *meet; /* by node: the immediate post-dominator, which is the first node on every path
+                    from the node to an output; CR_NONE if there is none.  Null after
+                    cr_users_list */
 };
 
 /* Sets all fields. */

@@ -39,7 +39,7 @@ struct cr_known {
  * tensor; 0 for an axis without a stride. */
 struct cr_view_strides {
     cr_id of;
-    int64_t first; /* index of its first element in the tensor */
+    int64_t first; /* index of the node's first element in the tensor */
     int64_t stride[CR_MAX_RANK];
 };
 
@@ -69,8 +69,8 @@ struct cr_builder {
                                    CR_NONE */
     int of_row[CR_MAX_LENGTHS]; /* by length, if ragged: the variable with its value for the item's
                                    row of the batch; CR_NONE before that row is known */
-    int outer[CR_MAX_ATOMS];    /* by outer loop: the variable of its counter ... */
-    char outer_name[CR_MAX_ATOMS][24]; /* ... and the counter's name */
+    int outer[CR_MAX_ATOMS];    /* by outer loop: the variable of the loop's counter */
+    char outer_name[CR_MAX_ATOMS][24]; /* by outer loop: the name of the loop's counter */
     int (*node_sizes)[CR_MAX_RANK]; /* by node: the named size of each axis (named_sizes.h); null if
                                        sizes get no names */
     const struct cr_view_strides *views; /* by node; null if node_sizes is null */
@@ -112,8 +112,8 @@ void cr_name_strides(struct cr_builder *b);
 
 /* ---- integer expressions ---- */
 
-/* These functions fold constants: an operation on two numbers, and operations with 0 or 1 that do
- * nothing. */
+/* The next seven functions fold constants: an operation on two numbers, and operations with 0 or 1
+ * that do nothing. */
 cr_expr cr_number(struct cr_builder *b, int64_t number);
 cr_expr cr_named_number(struct cr_builder *b, int64_t number, int size);
 cr_expr cr_var(struct cr_builder *b, int var);

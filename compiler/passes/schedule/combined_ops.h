@@ -14,7 +14,7 @@ struct cr_combined {
     enum cr_callee callee; /* the function, whose operands are tiles, then numbers; CR_CALLEE_COUNT
                               for the function of the value's own op */
     int n_tiles, n_numbers;
-    int tile[CR_MAX_COMBINED], number[CR_MAX_COMBINED]; /* the numbers of its operands, which are
+    int tile[CR_MAX_COMBINED], number[CR_MAX_COMBINED]; /* the numbers of the operands, which are
                                                            earlier values */
 };
 

@@ -28,7 +28,8 @@ static void find_own_names(struct cr_titles *t)
 static void find_names_of_views(struct cr_titles *t)
 {
     const struct cr_graph *g = t->g;
-    cr_id *view = cr_calloc((size_t)g->n_nodes, sizeof *view); /* by node: its first view, or 0 */
+    cr_id *view = cr_calloc((size_t)g->n_nodes, sizeof *view); /* by node: the first view of the
+                                                                  node, or 0 */
     for (cr_id id = g->n_nodes - 1; id >= 0; id--) {
         if (!t->name[id] && view[id]) {
             t->name[id] = t->name[view[id]];

@@ -9,13 +9,13 @@
 struct cr_titles {
     const struct cr_module *m;
     const struct cr_graph *g;
-    const char **name;      /* by node: its own name, or the name of its first view; null without
-                               either */
-    bool *replaces;         /* by node: true if it is the next value of a state and has the state's
-                               name */
+    const char **name;      /* by node: the node's own name, or the name of its first view; null
+                               without either */
+    bool *replaces;         /* by node: true if the node is the next value of a state and has the
+                               state's name */
     int *kernel;            /* by node: the kernel whose root it is, or -1 */
-    unsigned *parts;        /* by node: the parts that its title has besides its name, as bits
-                               (title_parts.h) */
+    unsigned *parts;        /* by node: the parts that the node's title has besides the name, as
+                               bits (title_parts.h) */
     int *calls;             /* by kernel: the number of kernels that share its function */
     const char **role;      /* by node: the role of the node as an operand of an attention, such as
                                "queries"; or null */

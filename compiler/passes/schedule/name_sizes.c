@@ -34,7 +34,7 @@ struct naming {
     struct cr_builder *b;
     struct cr_named_sizes *table;
     int (*sizes)[CR_MAX_RANK]; /* by node: the named size of each axis */
-    struct strides *slots;     /* by slot: its strides */
+    struct strides *slots;     /* by slot: the slot's strides */
 };
 
 /* A function called for each operand and result of a kernel: with its node, the slot that holds it,
@@ -470,8 +470,8 @@ static bool is_panel_wide(const struct naming *n, int slot, int64_t distance)
     return n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && n->b->k->key >= 0 && distance == CR_PANEL;
 }
 
-/* Names the distance between rows at an address.  Rows in scratch that have as many columns as this
- * distance are contiguous; the slot then gets the stride. */
+/* Names the row stride at an address.  If the rows are in scratch and as long as the stride, they
+ * are contiguous, and the stride gets the name of their number of columns. */
 static void name_rows(struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
                       int slot)
 {
@@ -487,8 +487,8 @@ static void name_rows(struct naming *n, const struct cr_call *call, const struct
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
 }
 
-/* Names the distance between columns at an address.  Columns in scratch that have as many rows as
- * this distance are contiguous. */
+/* Names the column stride at an address.  If the columns are in scratch and as long as the stride,
+ * they are contiguous, and the stride gets the name of their number of rows. */
 static void name_columns(struct naming *n, const struct cr_call *call, const struct cr_parameter *p, int slot)
 {
     struct cr_expr_node *e = unnamed_number(n, call, p->col_stride.argument);

@@ -32,10 +32,10 @@ struct scheduling {
     const struct cr_graph *g;
     struct cr_program *p;
     struct cr_titles titles;
-    int *function;  /* by kernel: its function in the program */
+    int *function;  /* by kernel: the kernel's function in the program */
     int64_t *items; /* by kernel: the number of items of its function when all lengths are at their
                        bounds */
-    int *buffer;   /* by node: the buffer that stores it, or CR_NONE */
+    int *buffer;   /* by node: the buffer that stores the node, or CR_NONE */
     int *panels;   /* by node: the buffer of its packed panels, or CR_NONE */
     int first_panels; /* the index of the first buffer of panels */
     int (*sizes)[CR_MAX_RANK]; /* by node: the named size of each axis; null if sizes get no
@@ -941,7 +941,7 @@ static void add_sizes(struct scheduling *s)
     p->weights_bytes = bytes_of(s->m->weights_floats);
     p->arena_bytes = bytes_of(s->m->arena_floats);
     if (p->n_entries == 1)
-        p->entries->arena_bytes = p->arena_bytes; /* this includes unused layers of a stack */
+        p->entries->arena_bytes = p->arena_bytes; /* with unused layers of stacks */
     p->arena_bytes_least = bytes_of(s->m->lower_bound_floats);
     p->activation_bytes = s->m->activation_floats;
     if (s->m->activation_floats > 0)
@@ -961,7 +961,7 @@ static void take_sizes(struct scheduling *s)
         struct cr_builder b = {
             .g = s->g, .k = &s->m->kernels[i], .node_sizes = s->sizes, .views = s->views};
         if (s->m->function[i] == i)
-            cr_name_atoms(&b); /* finds the size that is printed as HEAD_DIM */
+            cr_name_atoms(&b); /* to find the size that is printed as HEAD_DIM */
     }
 }
 

@@ -39,7 +39,7 @@ struct tiling {
     struct temp temps[CR_MAX_VALUES];
     int n_temps;
     char role[24]; /* the role of the value that is being computed, such as "mean" */
-    const char *roles[CR_MAX_VALUES]; /* by value: its role, or null */
+    const char *roles[CR_MAX_VALUES]; /* by value: the value's role, or null */
     int rows; /* the variable that holds job->rows if that is an expression, or CR_NONE */
 };
 
@@ -136,7 +136,7 @@ static void find_last_uses(struct tiling *t)
         const int *args = by_function ? c->tile : tiles->values[i].arg;
         int n = by_function ? c->n_tiles : c->by_later ? 0 : cr_value_args(&tiles->values[i]);
         t->last_use[i] = i;
-        t->spots[i].temp = -1; /* values that are not computed here have no temporary */
+        t->spots[i].temp = -1; /* so also for values that are not computed here */
         for (int a = 0; t->shapes[i].needed && a < n; a++)
             t->last_use[args[a]] = i;
     }

@@ -29,8 +29,8 @@ struct cr_tile_job {
     struct cr_tile core; /* the tile that CR_CORE reads */
     struct cr_tile score; /* the tile that CR_SCORE reads */
     struct cr_tile dest; /* the destination of the first result, unless dest_strided */
-    bool dest_strided;   /* true if its columns are not contiguous; addresses then come from the
-                            kernel's `dest` */
+    bool dest_strided;   /* true if the columns of the results are not contiguous; addresses then
+                            come from the kernel's `dest` */
     const struct cr_written_row *written; /* the row that a write stores to; null for other
                                              kernels */
 };

@@ -12,14 +12,14 @@
 
 enum cr_tile_shape {
     CR_SHAPE_TILE,
-    CR_SHAPE_SAME,     /* the same for all elements of a tile */
-    CR_SHAPE_DIAGONAL, /* a function of column - row */
+    CR_SHAPE_SAME,     /* a value that is the same for all elements of a tile */
+    CR_SHAPE_DIAGONAL, /* a value that is a function of column - row */
 };
 
 struct cr_tile_value {
     enum cr_tile_shape shape;
     bool needed;          /* true for a result, and for an operand of a value that is computed */
-    bool is_index;        /* true for an i32 that equals `index`; as a diagonal it needs no
+    bool is_index;        /* true for an i32 that equals `index`; such a diagonal needs no
                              operands */
     struct cr_affine index;
 };

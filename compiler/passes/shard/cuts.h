@@ -37,23 +37,24 @@ struct cr_wanted_part {
 /* The units and slices that the readers of a node need. */
 struct cr_demand {
     int64_t unit[CR_MAX_RANK]; /* by axis: the size of a unit */
-    int axis, n;               /* the axis that slices cut, and the number of parts, or -1 if there
-                                  are too many */
+    int axis, n;               /* the axis that slices cut, and the number of `parts`, or -1 if
+                                  there are too many */
     struct cr_wanted_part parts[CR_SEGMENTS];
 };
 
 /* The facts about a node. */
 struct cr_shard_facts {
-    bool is_weight; /* only movement ops and concats of parameters compute it */
-    bool is_scores; /* it is the product of queries and keys of an attention */
-    int attention;  /* 1 + the index of the attention that computes it from its scores, or 0 */
-    bool is_output; /* it is the second product of that attention, by the values */
-    bool stays;     /* it is a state that cannot be cut */
-    bool is_common; /* it is a slice of a cut node that is the same on all ranks: a segment of a
+    bool is_weight; /* only movement ops and concats of parameters compute the node */
+    bool is_scores; /* the node is the product of queries and keys of an attention */
+    int attention;  /* 1 + the index of the attention that computes the node from its scores, or
+                       0 */
+    bool is_output; /* the node is the second product of an attention, by the values */
+    bool stays;     /* the node is a state that cannot be cut */
+    bool is_common; /* the node is a slice of a cut node, but the same on all ranks: a segment of a
                        single unit */
-    bool gathered;  /* it is cut, but gathered, because a reader needs it whole; then all readers
-                       get it whole */
-    struct cr_axis_cut cut; /* the part that a rank computes */
+    bool gathered;  /* the node is cut, but gathered, because a reader needs it whole; then all
+                       readers get it whole */
+    struct cr_axis_cut cut; /* the part of the node that a rank computes */
     struct cr_demand demand;
     cr_id whole; /* for a cut node: the node with the gathered value in the new graph, or CR_NONE */
 };
@@ -64,9 +65,9 @@ struct cr_shard {
     struct cr_users users;
     int rank, ranks;
     bool attends;              /* true if the graph has attentions */
-    bool *is_whole;            /* by attention: true if it must not be cut */
+    bool *is_whole;            /* by attention: true if the attention must not be cut */
     bool stores_gathered;      /* see cr_module.stores_gathered */
-    struct cr_shard_facts *of; /* by node: facts about it */
+    struct cr_shard_facts *of; /* by node: facts about the node */
 };
 
 /* ---- cuts.c ---- */
@@ -130,8 +131,8 @@ bool cr_settle_states(struct cr_shard *s);
 
 enum cr_operand_form {
     CR_NEEDS_WHOLE,
-    CR_NEEDS_PART, /* the part that the node's own cut selects */
-    CR_NEEDS_OWN,  /* the operand with its own cut, which determines the node's */
+    CR_NEEDS_PART, /* the part of the operand with the cut of the node */
+    CR_NEEDS_OWN,  /* the operand with its own cut, which determines the cut of the node */
     CR_NEEDS_TABLE /* columns of a table whose rows the node gathers */
 };
 

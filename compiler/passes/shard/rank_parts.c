@@ -49,7 +49,7 @@ struct ranges {
 struct parts {
     const struct ranges *ranges;
     int n;       /* number of nodes before the first part was added */
-    cr_id *made; /* by node: its part along axis[node], or CR_NONE */
+    cr_id *made; /* by node: the node's part along axis[node], or CR_NONE */
     int *axis;
 };
 

@@ -136,8 +136,8 @@ static void mark_attention(struct cr_shard *s, const struct cr_attention *attent
     s->of[attention->output].is_output = true;
 }
 
-/* Marks the nodes that all attentions compute.  Then clears the module's list of attentions, which
- * must be made again from the new graph. */
+/* Marks the nodes that attentions compute.  Then clears the module's list of attentions, which must
+ * be made again from the new graph. */
 static void find_scores(struct cr_shard *s, struct cr_module *module)
 {
     cr_find_attentions(module, &s->users);
@@ -156,8 +156,8 @@ void cr_pass_shard(struct cr_module *module)
     struct cr_shard s = {
         .g = module->graph, .rank = module->settings.rank, .ranks = module->settings.ranks};
     bool listed =
-        module->has & CR_HAS_GRADIENTS; /* without this list it is unknown which gradients belong to
-                                           attentions */
+        module->has & CR_HAS_GRADIENTS; /* without the list of gradients it is unknown which of them
+                                           belong to attentions */
     if (s.ranks < 2 || module->uncut || module->settings.update || !listed || module->n_backwards ||
         is_ragged(module->graph))
         return;

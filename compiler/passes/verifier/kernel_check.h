@@ -18,16 +18,16 @@ struct cr_kernel_check {
     struct cr_error *error;
     int kernel;
     const struct cr_kernel *k;
-    const struct cr_kernel_parts *parts; /* the row of its kind */
-    unsigned roles[CR_MAX_ATOMS];        /* by atom: its role, CR_LOOP_... */
+    const struct cr_kernel_parts *parts; /* the row of the kernel's kind */
+    unsigned roles[CR_MAX_ATOMS];        /* by atom: the atom's role, a bit CR_LOOP_ */
 };
 
 /* How much of a node the kernels checked so far have stored. */
 struct cr_made_part {
     int64_t stored; /* number of elements */
-    int part;       /* for a concat or a write: the operand that must be stored next ... */
-    int64_t start;  /* ... and the index of its first element in each run */
-    bool besides;   /* true if it was stored by a kernel whose buffer is another node */
+    int part;       /* for a concat or a write: the operand that must be stored next */
+    int64_t start;  /* for a concat: the index of the first element of `part` in each run */
+    bool besides;   /* true if a kernel whose buffer is another node stored the node */
 };
 
 /* Sets the error to "kernel N: ...", where N is the kernel being checked; returns -1. */

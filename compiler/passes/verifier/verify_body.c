@@ -25,7 +25,7 @@ struct cr_walk_block {
     struct fact facts[MOST_FACTS];
     int n_facts;
     int narrowed; /* a variable that the condition bounds, or CR_NONE */
-    struct cr_kept_linear before; /* the value of that variable outside the block */
+    struct cr_kept_linear before; /* the value outside the block of the variable `narrowed` */
     bool exact; /* true if the condition consists only of `facts` */
     int64_t grain; /* the condition has the same value for this many consecutive items; 0 for all
                       items */

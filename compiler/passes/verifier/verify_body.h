@@ -16,8 +16,8 @@
 struct cr_keeping {
     int block; /* index of the block, or CR_NONE */
     int64_t grain;
-    int differs; /* a variable that the block reads and that differs among these items, or
-                    CR_NONE */
+    int differs; /* a variable that the block reads and that differs among items that reuse the
+                    block, or CR_NONE */
 };
 
 struct cr_walk {

@@ -13,9 +13,9 @@
 
 /* The state of a buffer in the simulated run. */
 struct state {
-    int parts, made;     /* the number of calls that write it, and the number of these that have
+    int parts, made;     /* the number of calls that write the buffer, and how many of them have
                             run */
-    int64_t first, last; /* the range of elements that have been written */
+    int64_t first, last; /* the range of elements of the buffer that have been written */
     int maker;           /* for an output: 1 + the function that writes all of it, or 0 */
 };
 
@@ -23,7 +23,7 @@ struct run {
     struct cr_program_check *c;
     const struct cr_program *p;
     const struct cr_entry *entry;
-    struct state *states; /* by buffer: its state */
+    struct state *states; /* by buffer: the buffer's state */
     int *held;            /* by input that is a state: the buffer whose value its memory has;
                              CR_NONE for the value from before the run */
     struct cr_last_writer arena;

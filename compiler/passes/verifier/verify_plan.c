@@ -13,10 +13,10 @@ struct run {
     const struct cr_module *m;
     const struct cr_graph *g;
     struct cr_error *error;
-    int *inputs;       /* by node: its number if it is an input or a state, or -1 */
-    int *outputs;      /* by node: its number if it is an output, or -1 */
-    int *replaced;     /* by node: the state that it replaces, or -1 */
-    int *parts;        /* by node: the number of kernels that compute it */
+    int *inputs;       /* by node: the number of the input or state that the node is, or -1 */
+    int *outputs;      /* by node: the number of the output that the node is, or -1 */
+    int *replaced;     /* by node: the state that the node replaces, or -1 */
+    int *parts;        /* by node: the number of kernels that compute the node */
     int *made;         /* by node: the number of these kernels that have run */
     int *first, *last; /* by node: the time of its first write, and of its last read or write */
     struct cr_last_writer arena;

@@ -27,10 +27,10 @@ struct cr_program_check {
     struct cr_error *error;
     const struct cr_function *f;
     int function, statement;  /* the current function and statement; the statement may be CR_NONE */
-    struct cr_reach *reaches; /* of the slots of all functions, one after the other */
+    struct cr_reach *reaches; /* the reaches of the slots of all functions, one after the other */
     int *first_reach;         /* by function: the reach of its first slot */
-    bool *kept; /* by statement: true if it begins a block that runs for the first item of a call,
-                   and whose results later items reuse */
+    bool *kept; /* by statement: true if the statement begins a block that runs for the first item
+                   of a call, and whose results later items reuse */
     struct cr_signature *signatures[CR_CALLEE_COUNT + CR_MAP_SIGNATURES]; /* null if not parsed
                                                                              yet */
 };

@@ -62,18 +62,19 @@ enum { NOWHERE = -1 };
 struct block {
     int begin;     /* the statement that begins the block */
     int n_written; /* number of slots written before it */
-    bool loop;     /* true if its writes count after its end: for a loop, and a block whose results
-                      are reused */
+    bool loop;     /* true if writes in the block count after its end: for a loop, and a block whose
+                      results are reused */
 };
 
 struct writes {
     struct cr_program_check *c;
-    bool *written; /* by slot: true if it was written */
+    bool *written; /* by slot: true if the slot was written */
     int *order;    /* the written slots, in the order of the writes */
     int n_written;
     int *keeper;     /* by slot: the block, by its first statement, that writes the slot for later
                         items to reuse; or NOWHERE */
-    int *from_start; /* by slot: the loop that has to write it in its first iteration, or NOWHERE */
+    int *from_start; /* by slot: the loop that has to write the slot in its first iteration, or
+                        NOWHERE */
     struct block *blocks;
     int n_blocks, cap_blocks;
     int keeping; /* the open block, by its first statement, whose results later items reuse; or

@@ -117,8 +117,8 @@ static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
     return !p.same;
 }
 
-/* Does the same for the right operands of all products of the script; returns true if one of them
- * had several formats. */
+/* Sets the right operands of all products of the script to f32 if they have several formats.
+ * Returns true if one of them had several. */
 static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
 {
     bool any = false;
