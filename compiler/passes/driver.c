@@ -1,4 +1,4 @@
-/* The pipeline: the table of passes and the loop over it. */
+/* driver.c - the pipeline: the table of passes and the loop over it. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -165,9 +165,9 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
     return true;
 }
 
-/* True if `id` is computed by elementwise ops and movement ops from `product` and from smaller
- * contractions only, with at most `budget` nodes visited.  A smaller contraction, such as a bias
- * for each key, is stored: in an incremental graph it is a state. */
+/* True if elementwise ops and movement ops compute `id` from `product` and from smaller
+ * contractions only.  Visits at most `budget` nodes.  A smaller contraction, such as a bias for
+ * each key, is stored: in an incremental graph it is a state. */
 static bool is_made_of(const struct matcher *m, cr_id id, cr_id product, int *budget)
 {
     enum cr_kind kind = cr_kind_of(m->g, id);
@@ -235,10 +235,10 @@ cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights,
 }
 
 /*
- * Matches elementwise work on scores, times values: attention without softmax, so no row is
- * divided by a sum, as in sigmoid attention (Ramapuram et al. 2024).  Two layers of a network do
- * not match, since they multiply by weights; nor does the product after an attention, whose output
- * would be its scores.
+ * Matches elementwise ops on scores, times values: attention without softmax, so no row is divided
+ * by a sum, as in sigmoid attention (Ramapuram et al. 2024).  Two layers of a network do not match,
+ * since they multiply by weights; nor does the product after an attention, whose scores would be
+ * the attention's output.
  */
 static bool match_direct(const struct matcher *m, const bool *weights, cr_id output,
                          struct cr_attention *found)

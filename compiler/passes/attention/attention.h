@@ -1,13 +1,11 @@
 /*
- * attention.h - finding contraction -> softmax over rows -> contraction, and its gradients.
+ * attention.h - finds attentions (a contraction, softmax over rows, a contraction) and their gradients.
  *
- * This directory matches attention and its gradients.
- *
- * Comes in:   a graph in which softmax and its gradients have one spelling (softmax_rules.c).
+ * Comes in:   a graph in which softmax and its gradients have one form (softmax_rules.c).
  * Goes out:   CR_HAS_GRADIENTS: module->backwards, the gradients of attentions that one kernel may
- *             compute, each a list of nodes side by side; for fuse, module->attentions.
- * Promise:    patterns are found by structure, never by a name.  What matches none keeps its meaning, and
- *             other kernels compute it.
+ *             compute, each a list of adjacent nodes; for fuse, module->attentions.
+ * Promise:    patterns are found by structure, never by a name.  Nodes that match no pattern keep their
+ *             meaning, and other kernels compute them.
  * Passes:     lift_grads, join_grads.
  */
 #ifndef CR_ATTENTION_H
@@ -50,11 +48,11 @@ static inline bool cr_computes_keys(int64_t queries, int64_t keys)
     return 8 * queries >= keys;
 }
 
-/* Returns the matmul from which logits are computed, or CR_NONE. */
+/* Returns the matmul of queries and keys from which the logits are computed, or CR_NONE. */
 cr_id cr_find_scores(const struct cr_module *module, cr_id logits);
 
-/* For an attention without softmax whose second product is `output`, returns the matmul that makes
- * the scores, or CR_NONE.  `weights` comes from cr_find_weights, by node. */
+/* If `output` is the second product of an attention without softmax, returns the matmul that
+ * computes its scores; otherwise CR_NONE.  `weights` is a list by node, from cr_find_weights. */
 cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights, cr_id output);
 
 /* Appends all attentions of the graph to module->attentions.  Needs module->backwards. */
@@ -68,8 +66,8 @@ bool cr_match_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_b
  * on such a gradient.  The caller frees it. */
 bool *cr_mark_dlogits(const struct cr_search *s);
 
-/* Matches the gradients of an attention by `dq`, the gradient of its queries; false if one kernel
- * cannot compute them. */
+/* Matches the gradients of an attention by `dq`, the gradient of its queries.  Returns false if
+ * `dq` is no such gradient, or if one kernel cannot compute all of them. */
 bool cr_match_backward(const struct cr_search *s, cr_id dq, struct cr_attention_backward *found);
 
 /* Matches the gradients of an attention by T = `t`, the gradient of its scores, and finds the
@@ -80,7 +78,8 @@ bool cr_match_products(const struct cr_search *s, cr_id t, struct cr_attention_b
  * of one projection), or CR_NONE. */
 cr_id cr_find_joined(const struct cr_search *s, const struct cr_attention_backward *backward);
 
-/* Calls `visit` for each node that the gradients' kernel computes without storing it. */
+/* Calls `visit` for each node that the kernel of an attention's gradients computes without storing
+ * it. */
 void cr_each_inside(const struct cr_module *module, const struct cr_users *users,
                     const struct cr_attention_backward *b, void (*visit)(void *, cr_id),
                     void *context);

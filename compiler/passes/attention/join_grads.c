@@ -174,7 +174,7 @@ static bool mark_sources(const struct cr_rewrite *rw, const struct parts *p, boo
     return true;
 }
 
-/* Copies the marked nodes, which follow the first part, ahead of all parts. */
+/* Copies the nodes marked in `needed`, so that they precede all parts in the new graph. */
 static void copy_ahead(struct cr_rewrite *rw, const struct parts *p, const bool *needed)
 {
     for (cr_id id = p->first; id <= p->last; id++)
@@ -272,8 +272,8 @@ static struct cr_attention_backward *parts_at(const struct joins *all, cr_id id,
 
 /*
  * Copies the graph.  The parts move to the position of the first part, so operands of the other
- * parts are copied before it.  Parts that depend on each other are not joined and have no output.
- * No rewrite rules run, because they would undo the form of the parts.
+ * parts are copied before it.  Parts that depend on each other are not moved, and their item gets
+ * no `output`. No rewrite rules run, because they would undo the form of the parts.
  */
 static void rewrite(struct cr_module *module, struct joins *all)
 {
@@ -365,7 +365,7 @@ void cr_pass_join_grads(struct cr_module *module)
     struct joins all = {0};
     struct cr_users users;
     if (module->no_gradients || module->graph->n_lengths)
-        return; /* with lengths, the loops of the kernel would run to the bounds */
+        return; /* because the kernel's loops would run to the bounds of lengths */
     cr_users_list(&users, module->graph);
     if (find_joins(module, &users, &all))
         rewrite(module, &all);

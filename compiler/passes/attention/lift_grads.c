@@ -55,7 +55,7 @@ struct lift {
     bool *ends;             /* by node: true for elementwise ops on a sum that other nodes read;
                                they are not lifted */
     unsigned char *lifted;  /* by node: an enum lifted */
-    bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any of its nodes is lifted */
+    bool lifts[CR_MAX_ENTRIES]; /* by entry: true if any node of the entry is lifted */
     struct cr_rewrite *rw;
     cr_id *whole; /* by node that is a view: the node of the new graph with the view's value before
                      its sums, over the whole array; or CR_NONE */
@@ -144,8 +144,8 @@ static bool is_zero(const struct cr_graph *g, cr_id id)
     return g->nodes[id].op == CR_OP_const && g->nodes[id].value == 0;
 }
 
-/* True if an elementwise op on sums is the sum of the op on their terms.  `viewed` has a bit for
- * each operand that is a sum. */
+/* True if elementwise op `id` on sums equals the sum of the op on their terms.  `viewed` has a bit
+ * for each operand that is a sum. */
 static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
 {
     switch (g->nodes[id].op) {
@@ -188,8 +188,8 @@ static bool see_map(const struct lift *l, cr_id id, struct view *view)
     return viewed && (!view->summed || is_linear(l->g, id, viewed));
 }
 
-/* Describes a node as a view of an array, given the views of its operands; `of` is CR_NONE if the
- * node is no view. */
+/* Returns a node's view of an array, computed from the views of its operands; `of` is CR_NONE if
+ * the node is no view. */
 static struct view find_view(const struct lift *l, cr_id id)
 {
     const struct view none = {.of = CR_NONE};
@@ -278,7 +278,7 @@ static bool is_read(const struct lift *l, cr_id id)
     return read;
 }
 
-/* Finds the view of each node, and the nodes to lift. */
+/* Sets the view of each node, and whether and how it is lifted. */
 static void find_views(struct lift *l)
 {
     for (cr_id id = 0; id < l->g->n_nodes; id++) {
@@ -521,7 +521,8 @@ static void rewrite(struct lift *l, struct cr_module *module)
 
 /* ---- the arrays of queries by keys ---- */
 
-/* Finds the arrays: gradients of logits, and probabilities.  Returns false if there are none. */
+/* Finds the arrays (gradients of logits, and probabilities), and makes each a view of itself.
+ * Returns false if there are none. */
 static bool find_arrays(struct lift *l, const struct cr_module *module)
 {
     struct cr_attention_backward b;

@@ -78,7 +78,7 @@ static bool cut(struct loops *l, const struct cr_split *split)
     return true;
 }
 
-/* True if both nodes are views of one node, and each is the transpose of the other. */
+/* True if a and b are views of the same node, and a is the transpose of b. */
 static bool are_transposed(const struct cr_graph *g, cr_id a, cr_id b)
 {
     const struct cr_node *node = &g->nodes[a];
@@ -181,7 +181,7 @@ static cr_id find_dropped(const struct cr_search *s, cr_id id, cr_id probs,
     return CR_NONE;
 }
 
-/* Matches dS = (dP - delta) P, in either order. */
+/* Matches dS = (dP - delta) P, with the factors in either order, and fills in *b. */
 static bool match_dlogits(const struct cr_search *s, cr_id id, struct cr_attention_backward *b)
 {
     struct cr_softmax softmax;
@@ -235,7 +235,8 @@ static cr_id find_direct_product(const struct cr_search *s, cr_id id, cr_id ddro
     return CR_NONE;
 }
 
-/* Matches dA = g V' of an attention without softmax. */
+/* Matches dA = g V', the gradient of the weights of an attention without softmax, and fills in
+ * *b. */
 static bool match_direct(const struct cr_search *s, cr_id id, struct cr_attention_backward *b)
 {
     if (!cr_is_op(s->g, id, CR_OP_matmul) || s->weights[cr_in(s->g, id, 0)] ||
@@ -256,7 +257,7 @@ static bool match_direct(const struct cr_search *s, cr_id id, struct cr_attentio
     return cr_same_shape(&s->g->nodes[b->scores], &s->g->nodes[id]);
 }
 
-/* Matches the gradient of the logits, of an attention with or without softmax. */
+/* Matches the gradient of the logits of an attention, with or without softmax, and fills in *b. */
 static bool match_gradient(const struct cr_search *s, cr_id id, struct cr_attention_backward *b)
 {
     return match_dlogits(s, id, b) || match_direct(s, id, b);
@@ -370,7 +371,8 @@ static bool is_last(const struct cr_search *s, cr_id id)
     return cr_is_entry_output(s->g, id) && cr_n_users(s->users, id) == 0;
 }
 
-/* Returns the gradient that a reader computes from an array of queries by keys. */
+/* Returns the description of the gradient that node `reader` computes from an array of queries by
+ * keys. */
 static struct cr_array_gradient array_gradient(const struct cr_search *s, cr_id array, cr_id reader)
 {
     const struct cr_node *node = &s->g->nodes[reader];
@@ -452,7 +454,8 @@ static bool visit(struct walk *w, cr_id id)
 {
     const struct cr_search *s = w->s;
     if (among(w->seen.items, w->seen.n, id) || (id == w->b->logits && !w->b->direct))
-        return true; /* softmax reads the logits; without softmax, T may be computed from them */
+        return true; /* the softmax may read the logits; without softmax, elementwise ops on the
+                        logits are visited, too */
     bool ahead = among(w->ahead.items, w->ahead.n, id);
     if (w->seen.n == CR_MAX_VALUES || (ahead && s->users->output[id]))
         return false;

@@ -41,7 +41,7 @@ static bool add_shift(const struct cr_graph *g, struct cr_softmax *s, cr_id id, 
     return leads;
 }
 
-/* Matches exp(x - max(x)) or exp(x). */
+/* Matches exp(x - max(x)) or exp(x), and sets the logits x. */
 static bool match_exp(const struct cr_graph *g, struct cr_softmax *s, cr_id id)
 {
     if (!cr_is_op(g, id, CR_OP_exp))

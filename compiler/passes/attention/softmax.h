@@ -23,7 +23,8 @@ struct cr_softmax {
     int n;
 };
 
-/* True if a node is a softmax, with or without a sink.  Its parts may have other users, too. */
+/* True if a node is a softmax, with or without a sink; fills in *s.  Nodes outside may read its
+ * parts, too. */
 bool cr_match_softmax(const struct cr_graph *g, struct cr_softmax *s, cr_id id);
 
 /* True if a node is a softmax, or a softmax times the factors of a dropout.  The products between

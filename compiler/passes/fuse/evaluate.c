@@ -216,7 +216,7 @@ static int evaluate_move(struct cr_evaluate *ev, cr_id id, const struct cr_map *
     cr_id stored = stored_in_order(ev, id);
     if (stored == CR_NONE)
         return -1;
-    ev->pieces.n = n_pieces; /* the reshape is no obstacle */
+    ev->pieces.n = n_pieces; /* the reshape does not matter, as its stored operand is read */
     return load(ev, id, stored, map);
 }
 
@@ -375,9 +375,9 @@ static int reduce_parts(struct cr_evaluate *ev, cr_id id, const struct cr_map *m
 }
 
 /*
- * All reductions of a program run over its only column atom.  So the reduced axis must have the
- * extent and the length of that atom, and the map must not depend on the atom.  Otherwise the node
- * has to be stored.  A reduction over an axis of size 1 is its operand.
+ * Evaluates a reduction.  All reductions of a program run over its only column atom.  So the
+ * reduced axis must have the extent and the length of that atom, and the map must not depend on the
+ * atom; otherwise the node has to be stored.  A reduction over an axis of size 1 is its operand.
  */
 static int evaluate_reduce(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {

@@ -25,7 +25,7 @@ struct cr_evaluate {
     const struct cr_graph *g;
     struct cr_kernel *kernel;
     struct cr_tiles *tiles;            /* the program that is being built */
-    int capacity;                      /* values allocated in `tiles` */
+    int capacity;                      /* number of values allocated in `tiles` */
     struct cr_map maps[CR_MAX_VALUES]; /* by value: the index map at which its node is evaluated */
 
     cr_id core; /* the contraction that gives CR_CORE, or CR_NONE */

@@ -34,7 +34,7 @@ struct fusion {
     int n_stored; /* starts at 1 */
     struct need *needs;
     int n_needs, cap_needs;
-    int *first_need; /* by stored node: its first need; the needs of a node are consecutive */
+    int *first_need; /* by stored node: the index of its first need; its needs are consecutive */
     cr_id *state;    /* by node: the state that the node replaces, or CR_NONE */
 };
 

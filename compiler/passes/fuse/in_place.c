@@ -119,7 +119,7 @@ bool cr_reads_in_place(const struct cr_kernel *k, int result, cr_id state)
     return !k->program.n_more || reads_before(k, ref, result);
 }
 
-/* ---- outputs over inputs and parameters ---- */
+/* ---- results stored over inputs and parameters ---- */
 
 /* The kernels that use a node, by their number in execution order; -1 where there is none.
  * last_joined is the last one that reads it as part of a weight that no kernel stores, such as a

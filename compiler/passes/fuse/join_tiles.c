@@ -2,22 +2,26 @@
  * join_tiles.c - joins elementwise kernels that read the same arrays into one kernel with several results.
  *
  * AdamW updates two moments and a weight of each parameter.  Three kernels read the gradient three times and
- * the moments twice.  One kernel reads each array once.  A norm whose mean and deviation are stored, as
- * for its gradient, reads its rows once in place of three times.
+ * the moments twice; one kernel reads each array once.  A norm whose mean and deviation are stored, as for
+ * its gradient, reads its rows once instead of three times.
  *
- * A kernel joins the one before it if
+ * A kernel is joined with the kernel before it if
  *   - both have the same loops;
- *   - both read some array at the same index, or the later one reads the result of the earlier so;
+ *   - both read the same array at the same index, or the later one reads a result of the earlier one at the
+ *     index at which it was stored;
  *   - their programs differ: kernels with equal programs share a function, and may form a loop;
- *   - no value reads a state after the result that is stored over it;
+ *   - no value reads a state after the result that is stored over the state;
  *   - both store only outputs and states, with the same index, so that no value of the arena lives longer; or
- *     the earlier one stores numbers of rows, and reads no array that the later one does not read.  Then the
- *     rows have to fit the first-level cache if the later one would go through parts of them.
- * With --max-arena numbers of rows keep their kernels: the pass recompute drops all that a kernel stores at
- * once.  The kernels that are joined without it are listed beside them, for an arena that has room.
+ *     the earlier one stores only per-row values (one number a row), and all arrays that it reads are read by
+ *     the later one, too.  In the second case the rows must fit in the first-level cache if the later kernel
+ *     alone would work through parts of rows.
  *
- * Values that both compute are computed once.  The bits do not change: each value is rounded to the type of its
- * node, stored or not.
+ * With --max-arena, kernels that store per-row values stay separate, because the pass recompute can drop only
+ * everything that a kernel stores.  A second list has the kernels joined as without --max-arena, and is used
+ * if its arena is within the limit.
+ *
+ * Values that both programs compute are computed once.  The bits do not change: each value is rounded to the
+ * type of its node, whether it is stored or not.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +103,8 @@ static bool is_array(const struct cr_kernel *k, const struct cr_value *v)
     return moves;
 }
 
-/* Returns an equal value of the program, or appends one; -1 if there are too many. */
+/* Returns the number of an equal value of the joined program, or appends the value; -1 if there are
+ * too many. */
 static int add_value(struct joint *j, const struct cr_value *v)
 {
     struct cr_tiles *tiles = &j->k.program;
@@ -249,7 +254,7 @@ static bool stores_apart(const struct cr_kernel *k, const bool *apart)
     return true;
 }
 
-/* True if every result of a kernel is one number a row of several columns. */
+/* True if the rows of a kernel have several columns, and each result has one number a row. */
 static bool stores_row_numbers(const struct cr_kernel *k)
 {
     bool numbers = cr_extent(k, k->col) > 1;

@@ -1,5 +1,5 @@
 /*
- * lower.c - makes the kernel of a root, or finds the obstacle that prevents it.
+ * lower.c - makes the kernel of a root, or finds the node, the *obstacle*, that prevents it.
  *
  * The axes of the root become atoms.  Evaluation (evaluate.c) turns the nodes above the root into
  * tile programs.  Then each atom gets its role: column, row, or outer loop.  The kind of the kernel

@@ -1,5 +1,5 @@
 /*
- * lower_common.h - functions that several kinds of kernels use for lowering.
+ * lower_common.h - functions with which several kinds of kernels lower a root.
  *
  * lower.c tries the kinds (kernel_kinds.h) for one root; each kind has a file of its own, which
  * uses these functions.

@@ -1,15 +1,15 @@
 /*
- * materialise.c - chooses the nodes that are stored before any kernel is made.
+ * materialise.c - chooses the nodes that are stored, before any kernel is made.
  *
  * A kernel stores its root and computes all nodes between the root and other stored nodes.  The
  * pass stores
  *   - results of concat and write; outputs are stored already (separate_outputs.c);
- *   - for each contraction, the end of its epilogue: the last node that elementwise work
- *     on the product leads to, so bias, activation and residual cost no trip to memory;
- *   - nodes that several kernels need, if recomputing them costs more than a few operations; for a
- *     norm, only its numbers of a row; a function counts once for each copy that is broadcast.
- * Kernels compute the nodes between - norms, masks, softmax - on rows as they read them.  If one
- * kernel cannot do that, fuse.c stores more nodes.
+ *   - the last node of each contraction's epilogue, which is the longest chain of elementwise ops
+ *     on the product: so bias, activation and residual need no access to memory;
+ *   - nodes that several kernels need, if recomputing them costs more than a few operations; of a
+ *     norm, only its numbers of each row; a function counts once for each copy that is broadcast.
+ * Kernels compute the nodes between - norms, masks, softmax - for each row when they read the row.
+ * If one kernel cannot do that, fuse.c stores more nodes.
  */
 #include <stdlib.h>
 
@@ -30,7 +30,8 @@ struct choice {
     struct cr_module *m;
     struct cr_graph *g;
     struct cr_users users;
-    cr_id *owner;   /* by node: the root of the only kernel that computes it, SEVERAL, or CR_NONE */
+    cr_id *owner;   /* by node: the root of the only kernel that computes the node, SEVERAL, or
+                       CR_NONE */
     int *cost;      /* by node: the cost of computing the node from stored nodes */
     bool *index;    /* by node: true if the node depends only on indices, as masks do */
     int *spread;    /* by node: the node's cost if the per-row values that it broadcasts were
@@ -484,7 +485,7 @@ static cr_id needed_by(const struct choice *c, cr_id id, cr_id user)
 {
     if (c->g->nodes[user].op == CR_OP_concat && c->m->materialised[user] &&
         !cr_backward_at(c->m, user))
-        return id; /* the kernel of a part of a concat computes only that part */
+        return id; /* the kernel of a part of a concat computes only this part */
     if (c->m->stored_with[user] != CR_NONE)
         return c->m->stored_with[user];
     return c->m->materialised[user] ? user : c->owner[user];

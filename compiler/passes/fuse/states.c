@@ -27,8 +27,8 @@ struct order {
     int n_found;
 };
 
-/* Finds the kernels that store each node, which are adjacent.  Assumes that no node replaces a
- * state in place. */
+/* Initialises the order with the kernels that store each node, which are adjacent, and without
+ * values that replace states in place. */
 static void begin_order(struct order *o, const struct cr_module *m)
 {
     size_t nodes = (size_t)m->graph->n_nodes;
@@ -103,9 +103,9 @@ static void find_edges(struct order *o)
     }
 }
 
-/* Marks a kernel as late if it has to wait for a later kernel and no kernel waits for it: it
- * only writes a state.  Late kernels run after all others.  If such a kernel ran right after the
- * last reader, it would stand between the kernels of a layer, and that layer would differ from
+/* Marks kernels as late: those that have to wait for a later kernel and for which no kernel waits,
+ * so that they only write a state.  Late kernels run after all others.  If such a kernel ran right
+ * after the last reader, it would be between the kernels of a layer, which would then differ from
  * the other layers. */
 static void find_late(struct order *o)
 {
@@ -184,7 +184,7 @@ static bool find_order(struct order *o)
     return o->n_found == n_kernels;
 }
 
-/* ---- in place or copied ---- */
+/* ---- values stored in place or copied ---- */
 
 /* True if the kernels that compute an output may write it over the state that it replaces, as far
  * as their own reads of the state are concerned. */
@@ -308,7 +308,8 @@ static void place_values(struct cr_module *m)
 /* ---- the sorted kernels ---- */
 
 /* Sorts the kernels topologically: a kernel follows the kernels that compute its operands, and a
- * kernel that writes a state follows all readers of the old value.  Otherwise the order is kept. */
+ * kernel that writes a state follows all readers of the old value.  Otherwise the kernels keep
+ * their order. */
 static void order_kernels(struct cr_module *m)
 {
     struct order o;
@@ -317,7 +318,7 @@ static void order_kernels(struct cr_module *m)
     begin_order(&o, m);
     for (int i = cr_n_results(m->graph); i < m->graph->n_outputs; i++)
         *next_by(&o, &m->graph->outputs[i]) = m->graph->outputs[i].id;
-    CR_CHECK(find_order(&o)); /* place_values left no cycle */
+    CR_CHECK(find_order(&o)); /* place_values has removed all cycles */
     for (int i = 0; i < m->n_kernels; i++)
         *CR_PUSH(ordered, n, cap) = m->kernels[o.found[i]];
     free(m->kernels);

@@ -36,7 +36,7 @@ static int edge_numbers(const struct cr_edge *edge, int64_t *numbers)
     return 3;
 }
 
-/* Lists the numbers on which the code of both kinds depends. */
+/* Writes the numbers on which the code of both kinds depends to `numbers`; returns how many. */
 static int attention_numbers(const struct cr_kernel *k, int64_t *numbers)
 {
     int n = 0;
@@ -140,7 +140,7 @@ static bool attention_lacks(const struct cr_kernel *k, int i)
     return (i == QUERY && k->attention_rows.queries->n) || (i == KEY && k->attention_rows.keys->n);
 }
 
-/* A program that computes rows of queries or keys, or a part of their columns. */
+/* The part for a program that computes rows of queries or keys, or some of their columns. */
 #define ROWS(of, member, text, words)                                                              \
     {.at = CR_PART(attention_rows.member),                                                         \
      .name = #member,                                                                              \
@@ -262,8 +262,8 @@ static bool lacks_delta(const struct cr_kernel *k, int i)
     return i == DELTA && k->attention.direct;
 }
 
-/* Returns the title of program i if it computes an array of the gradient kernel, such as "summed over keys";
- * else null. */
+/* Returns the title of program i, such as "summed over keys", if it computes an array of queries by
+ * keys; otherwise null. */
 static const char *gradient_title(const struct cr_kernel *k, int i)
 {
     for (int array = 0; array < k->attention_backward.n_arrays; array++)

@@ -8,11 +8,12 @@
  * keys". */
 extern const char *const cr_array_titles[];
 
-/* Set the roles of the atoms of parts of rows, and of a table's rows; fail if an atom has two. */
+/* Sets the roles of the atoms of parts of rows, and of a scattered table's rows; fails if an atom
+ * would have two roles. */
 bool cr_take_attention_roles(struct cr_kernel_check *check);
 bool cr_take_gradient_roles(struct cr_kernel_check *check);
 
-/* Fail unless the member `attention` agrees with the loops, the operands and the graph. */
+/* Fails unless the member `attention` agrees with the loops, the operands and the graph. */
 int cr_verify_attention(const struct cr_kernel_check *check);
 int cr_verify_attention_backward(const struct cr_kernel_check *check);
 

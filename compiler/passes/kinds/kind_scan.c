@@ -19,7 +19,7 @@ static int scan_numbers(const struct cr_kernel *k, int64_t *numbers)
     return 4;
 }
 
-/* The kernel reads the whole tensor. */
+/* Returns the number of elements that the kernel reads of its operand: the whole tensor. */
 static int64_t scan_reads(const struct cr_kernel *k, int i)
 {
     (void)i;

@@ -70,7 +70,8 @@ bool cr_fits_write(const struct cr_lowering *lw)
     return cr_kind_of(lw->g, lw->k->root) == CR_KIND_WRITE && lw->k->buffer == lw->k->root;
 }
 
-/* Lowers the row where the write begins: a constant, or an i32 loaded at run time. */
+/* Lowers the operand `at`, the row at which a write begins: a constant, or an i32 loaded at run
+ * time. */
 static bool lower_at(struct cr_lowering *lw, struct cr_operand *operand)
 {
     const struct cr_map start = {0};

@@ -291,8 +291,8 @@ static bool add_index(struct finder *f, struct relation *r, const struct mask_te
     return true;
 }
 
-/* Returns the bounds of a relation: replaces each term by its operands until only indices and
- * numbers are left. */
+/* Returns the bounds implied by a relation.  Replaces each term by its operands until only indices
+ * and numbers are left. */
 static struct condition read_relation(struct finder *f, struct relation *r)
 {
     const struct cr_graph *g = f->ev->g;
@@ -327,7 +327,7 @@ static struct condition read_relation(struct finder *f, struct relation *r)
     return r->reach <= r->limit ? bound_of(f, r) : unknown;
 }
 
-/* Returns the bounds of a - b >= number. */
+/* Returns the bounds implied by a - b >= number. */
 static struct condition read_difference(struct finder *f, cr_id a, cr_id b,
                                         const struct cr_map *map, int64_t number)
 {

@@ -26,7 +26,7 @@ enum {
     COPY_STEPS = 8 /* with fewer steps in an item, copying keys costs more time than it saves */
 };
 
-/* The tiling, slots and variables of an attention kernel. */
+/* The tiling of an attention kernel, and the numbers of its scratch slots and variables. */
 struct attention {
     int64_t M, keys;
     int64_t chunk, chunks; /* rows of an item; number of items for the rows of a head */
@@ -561,7 +561,8 @@ static bool same_for_keys(const struct cr_kernel *k, const struct cr_tiles *tile
     return same;
 }
 
-/* Runs the program of scores on the scores of one query, a row whose columns are keys. */
+/* Runs the program of scores on one row of scores: the columns are the keys of a block, for a
+ * single query. */
 static void score_program(struct cr_builder *b, const struct attention *s)
 {
     const struct cr_kernel *k = b->k;

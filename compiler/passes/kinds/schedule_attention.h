@@ -11,8 +11,8 @@ struct cr_extremes {
 };
 
 /*
- * The scratch and the variables that the forward kernel and the gradients share.  A step computes
- * queries i to i + m, and loops over blocks of keys, j to j + n.
+ * The scratch slots and the variables that the forward kernel and the gradients share.  A step
+ * computes queries i to i + m, and loops over blocks of keys, j to j + n.
  */
 struct cr_attention_vars {
     int queries, scores, dropout;     /* numbers of scratch slots (see the take_scratch
@@ -112,7 +112,8 @@ void cr_fetch_next_head(struct cr_builder *b, const struct cr_attention_vars *v,
 /* Appends the roles of the outer loops to a kernel's description, for example " for each head". */
 void cr_put_outer(struct cr_text *text, const struct cr_builder *b);
 
-/* Begins a loop over the blocks of keys from `first` to `last`; sets v->j. */
+/* Begins a loop over the blocks of keys from `first` to before `last`; sets v->j to its
+ * variables. */
 void cr_begin_keys(struct cr_builder *b, struct cr_attention_vars *v, cr_expr first, cr_expr last);
 
 /* Computes the slot `scores` for keys j to j + n and queries i to i + m, which are packed in the
@@ -143,7 +144,8 @@ void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, i
 void cr_block_program(struct cr_builder *b, const struct cr_attention_vars *v,
                       const struct cr_tiles *program, int from, int to);
 
-/* Return the address of a constant, and the start of a slot. */
+/* cr_at_constant returns the address of a constant; cr_at_slot returns the address of the first
+ * element of a slot. */
 struct cr_argument cr_at_constant(struct cr_builder *b, double value);
 struct cr_argument cr_at_slot(int slot);
 

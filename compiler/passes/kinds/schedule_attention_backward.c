@@ -760,8 +760,8 @@ static void end_heads(struct cr_builder *b)
     cr_end_items(b);
 }
 
-/* An item is a whole (batch, head), since gradients of keys and values are sums over all queries;
- * or several heads if an array is summed over them. */
+/* Schedules the gradients of an attention.  An item is a whole (batch, head), because gradients of
+ * keys and values are sums over all queries; or several heads if an array is summed over them. */
 int64_t cr_schedule_attention_backward(struct cr_builder *b)
 {
     struct backward s = cut(b->k);

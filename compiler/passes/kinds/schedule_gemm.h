@@ -81,7 +81,8 @@ int cr_schedule_prologue(struct cr_builder *b, const struct cr_gemm_loops *s,
  * all of k. */
 bool cr_needs_product(const struct cr_kernel *k);
 
-/* Begin the loop over columns j0 to j1, and the loop over rows i0 to i1. */
+/* cr_begin_columns begins the loop over columns j0 to j1, and cr_begin_rows the loop over rows i0
+ * to i1; they return the loop's variables. */
 struct cr_steps cr_begin_columns(struct cr_builder *b, const struct cr_gemm_loops *s,
                                  const struct cr_gemm_vars *v);
 struct cr_steps cr_begin_rows(struct cr_builder *b, const struct cr_gemm_loops *s,

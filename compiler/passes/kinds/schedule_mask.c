@@ -240,7 +240,7 @@ static struct interval interval_of_load(struct reader *r, int value, int ends)
 
 static struct interval interval_of(struct reader *r, int value, int ends);
 
-/* Returns the interval of a value without declaring variables. */
+/* Returns the interval of a value in an ASK traversal, which declares no variables. */
 static struct interval ask_of(struct reader *r, int value)
 {
     enum walk walk = r->walk;
@@ -369,7 +369,7 @@ static cr_expr comparison_may(struct reader *r, const struct cr_value *v, bool h
 
 static cr_expr may(struct reader *r, int value, bool holds);
 
-/* True if the conditions of both operands are known; declares nothing. */
+/* True if the conditions of both operands of a value are known, without declaring variables. */
 static bool knows_both(struct reader *r, const struct cr_value *v, bool holds)
 {
     enum walk walk = r->walk;

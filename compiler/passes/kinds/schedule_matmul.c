@@ -100,8 +100,10 @@ struct packed {
     int across;                  /* the atom of the packed columns or rows */
     int slot;                    /* the scratch slot that the operand is packed into, or CR_NONE if
                                     it is read in place */
-    const struct cr_share *part;  /* the columns (or rows) of the item */
-    const struct cr_steps *step; /* the columns (or rows) of a step of the outer loop */
+    const struct cr_share *part;  /* the columns (or rows) of the packed operand that an item
+                                     needs */
+    const struct cr_steps *step; /* the columns (or rows) of the packed operand in a step of the
+                                    outer loop */
     const struct cr_share *other; /* the item's share of the other operand */
     bool is_rows;                /* true for the left operand */
     bool is_shared;              /* true if items that differ only in `other` share the packed

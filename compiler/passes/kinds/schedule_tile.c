@@ -15,7 +15,7 @@ static bool gathers_blocks(const struct cr_builder *b)
     return false;
 }
 
-/* True if every value of the program is one number a row. */
+/* True if every value of the program has one number a row. */
 static bool all_by_row(const struct cr_tiles *tiles)
 {
     for (int i = 0; i < tiles->n; i++)

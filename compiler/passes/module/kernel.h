@@ -1,25 +1,25 @@
 /*
  * kernel.h - a fused kernel: loops, tile programs, and the indices of its operands.
  *
- * Every kernel computes a node, its root, and stores it; it may also store others that it computes
- * for the root.  Its atoms (see index_map.h) have fixed roles:
+ * Every kernel computes a node, its *root*, and stores it.  It may also store other nodes that it
+ * computes for the root.  Its loops, called atoms (index_map.h), have fixed roles:
  *
- *   outer atoms   plain loops, split between threads
+ *   outer atoms   loops whose iterations are divided among threads
  *   row atom      rows of the tiles that the runtime works on
- *   col atom      columns of those tiles
+ *   col atom      columns of these tiles
  *
- * The work on a tile is a *tile program*: a list of values, each an elementwise op or a row
- * reduction of earlier values, a load ..., for the runtime's vectorised functions.
+ * The ops on a tile are a *tile program*: a list of values, each of which is a load, an elementwise
+ * op or row reduction of earlier values, and so on, computed by the runtime's vectorised functions.
  *
  *   TILE        root = program(loads)
  *   GEMM        root = epilogue(A B), A loaded or computed row by row by a prologue
- *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), keys in blocks, online; or
+ *   ATTENTION   root = epilogue(dropout(softmax(scores(Q K))) V), online over blocks of keys; or
  *               epilogue(scores(Q K) V)
  *   ATTENTION_BACKWARD  dQ, dK and dV of such an attention, each a result or a part of a concat
- *   COLUMNS     root = reduction of program(loads) over the row atom, which the root lacks
- *   SCATTER     root[r] = sum of those rows of A whose index in B is r
+ *   COLUMNS     root = reduction of program(loads) over the row atom, which the root does not have
+ *   SCATTER     root[r] = sum of the rows of A whose index in B is r
  *   SCAN        root = running sums of A along an axis
- *   ALL_GATHER  the A of each rank, one after another; a step without code
+ *   ALL_GATHER  root = the tensors A of all ranks, one after another; a step without code
  *   WRITE       the rows of program(loads), each stored in a row of the root known at run time
  */
 #ifndef CR_KERNEL_H
@@ -78,16 +78,19 @@ struct cr_kernel {
     cr_id core;              /* the contraction of which the root is an epilogue, or CR_NONE */
     struct cr_tiles program; /* all ops on a tile; after a product: the epilogue */
     union {
-        struct cr_affine dest;                   /* the index of the root's element in the buffer */
-        struct cr_affine results[CR_MAX_STORED]; /* the index of each result's element, by result */
+        struct cr_affine dest;                   /* the affine index of the root's element in the
+                                                    buffer */
+        struct cr_affine results[CR_MAX_STORED]; /* by result: the affine index of the result's
+                                                    element in its node */
     };
-    int stored_in[CR_MAX_STORED]; /* by result: the index in `stored` of the node that contains it */
+    int stored_in[CR_MAX_STORED]; /* by result: the index in `stored` of the node in which the
+                                     result is */
 
-    /* Members that only kernels of one kind have; TILE and COLUMNS have none. */
+    /* The members that only kernels of one or two kinds have; TILE and COLUMNS have none. */
     union {
         struct cr_kernel_gemm gemm;
         struct {
-            struct cr_kernel_attention attention; /* ATTENTION, ATTENTION_BACKWARD */
+            struct cr_kernel_attention attention; /* of ATTENTION and ATTENTION_BACKWARD */
             union {
                 struct cr_kernel_attention_rows attention_rows; /* ATTENTION */
                 struct cr_kernel_attention_backward attention_backward;

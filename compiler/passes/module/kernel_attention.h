@@ -22,8 +22,8 @@ enum { CR_MAX_SHIFTS = 2 };
  * edge is the one of the two that leaves more keys visible. */
 struct cr_edge {
     bool moves, stays;
-    int64_t offset; /* the moving edge is at key row + offset */
-    int64_t at;     /* the fixed edge is at this key */
+    int64_t offset; /* the moving edge is at key row + offset, for the query of row `row` */
+    int64_t at;     /* the number of the key at the fixed edge */
 };
 
 /*
@@ -103,7 +103,7 @@ _Static_assert(CR_OF_ARRAY + CR_MAX_ARRAYS <= CR_MAX_STORED, "results of an atte
 enum cr_array_kind {
     CR_SUM_OVER_KEYS,
     CR_SUM_OVER_QUERIES,
-    CR_WHOLE_ARRAY, /* the array, or its sum over some of the outer loops */
+    CR_WHOLE_ARRAY, /* the array itself, or its sum over some of the outer loops */
     CR_OF_SINK,     /* the gradient of each query's sink, -delta exp(sink) / sum; not computed from
                        an array */
     CR_SCATTERED,   /* a table for each outer iteration: row r is the sum of the elements with index
@@ -124,7 +124,7 @@ struct cr_kernel_attention_backward {
     unsigned serial;    /* outer loops, as bits, that run serially because an array is summed over
                            them */
     bool scores_hidden; /* the gradient of the scores is 0 outside the bounds */
-    bool hidden[CR_MAX_ARRAYS]; /* the array is 0 outside the bounds */
+    bool hidden[CR_MAX_ARRAYS]; /* by array: true if the array is 0 outside the bounds */
 };
 
 #endif

@@ -13,7 +13,7 @@ struct cr_packed_weights {
 };
 
 struct cr_kernel_gemm {
-    struct cr_tiles prologue;         /* if n > 0: the rows of A, over (row, k) */
+    struct cr_tiles prologue;         /* if n > 0: computes the rows of A, over (row, k) */
     struct cr_operand a, b;           /* operands in memory: A if there is no prologue, B if it is
                                          not packed */
     struct cr_packed_weights weights; /* the operand B, if it is packed */

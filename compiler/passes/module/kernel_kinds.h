@@ -26,7 +26,7 @@ enum {
     CR_LOOP_SUM = 8, /* the atom k */
     CR_LOOP_KEY = 16,
     CR_LOOP_BUCKET = 32, /* the atom of the rows of a scattered table */
-    CR_LOOP_PART = 64, /* the columns of a part of a row */
+    CR_LOOP_PART = 64, /* the atom of the columns of a part of a row */
 };
 
 /* The offset of a part in struct cr_kernel: CR_PART(gemm.prologue), or CR_PART(program). */
@@ -67,7 +67,7 @@ enum { CR_MAX_NUMBERS = 80 };
 struct cr_remarks {
     int64_t summands; /* number of terms of each sum, if rows and columns do not tell it; or 0 */
     int64_t keys;     /* the number of keys that a query may see, or 0 */
-    const struct cr_bound *bounds; /* bounds of the keys that a query sees */
+    const struct cr_bound *bounds; /* the bounds of the keys that a query sees, or null */
     int n_bounds;
     double factor;                    /* the factor by which scores are multiplied */
     const struct cr_operand *rows_at; /* the number of the first row that it writes, or null */

@@ -22,18 +22,21 @@
 enum {
     CR_HAS_SIMPLE = 1 << 0,  /* no two nodes are equal; every node but inputs and parameters has a
                                 reader or is an output */
-    CR_HAS_KERNELS = 1 << 1, /* module->kernels, by entry, in an order that respects data flow */
-    CR_HAS_LOOPS = 1 << 2,   /* module->segments, module->functions */
-    CR_HAS_PLAN = 1 << 3,    /* module->storage, module->layouts */
+    CR_HAS_KERNELS = 1 << 1, /* module->kernels is set: sorted by entry, in an order that respects
+                                data flow */
+    CR_HAS_LOOPS = 1 << 2,   /* module->segments, loops and function are set */
+    CR_HAS_PLAN = 1 << 3,    /* module->storage and layouts are set */
     CR_HAS_PROGRAM = 1 << 4, /* module->program */
-    CR_HAS_ENTRIES = 1 << 5, /* two entries share no nodes except inputs, states and parameters */
-    CR_HAS_OUTPUTS = 1 << 6, /* each output is a separate node that a kernel can store, and it is
+    CR_HAS_ENTRIES = 1 << 5, /* no two entries share nodes, except inputs, states and parameters */
+    CR_HAS_OUTPUTS = 1 << 6, /* each output is a separate node that a kernel can store, and is
                                 marked as stored */
     CR_HAS_FORMATS = 1 << 7, /* each parameter has its final format */
     CR_HAS_STATES =
-        1 << 8, /* module->in_state; no kernel reads a state after its next value is stored */
+        1 << 8, /* module->in_state is set; no kernel reads a state after its next value is
+                   stored */
     CR_HAS_GRADIENTS = 1 << 9, /* module->backwards */
-    CR_HAS_STORED = 1 << 10,   /* module->materialised, inside, stored_with and attentions */
+    CR_HAS_STORED = 1 << 10,   /* module->materialised, inside, stored_with and attentions are
+                                  set */
 };
 
 /* A sink: an additional score in a softmax that belongs to no key (softmax.h). */
@@ -64,7 +67,7 @@ struct cr_array_gradient {
     enum cr_array_kind kind;
     cr_id array, result; /* `result` is the gradient's node; for a whole array it may be a reshape
                             of `array`; for a sink, `array` is delta */
-    bool apart;          /* the result is an output that nothing reads */
+    bool apart;          /* true if the result is an output that nothing reads */
 };
 
 /*
@@ -78,7 +81,7 @@ struct cr_array_gradient {
  * of the concat, except outputs that nothing reads (`apart`).
  */
 struct cr_attention_backward {
-    cr_id output;           /* the concat, or dq: the first node that the kernel stores */
+    cr_id output;           /* the first node that the kernel stores: the concat, or dq */
     bool joined;            /* true if `output` is a concat of the script */
     bool divided;           /* set by fuse if one kernel cannot compute them, so that each has its
                                own kernel */
@@ -178,13 +181,14 @@ struct cr_module {
     bool stores_gathered;
 
     /* set by separate_outputs (for outputs) and materialise, extended by fuse: */
-    bool *materialised; /* by node: a kernel stores it */
-    bool *inside; /* by node: a kernel of an attention's gradients computes it without storing it */
+    bool *materialised; /* by node: true if a kernel stores the node */
+    bool *inside; /* by node: true if the kernel of an attention's gradients computes the node
+                     without storing it */
     cr_id *stored_with; /* by node: if a kernel stores it besides its first node, that first node;
                            else CR_NONE */
 
     /* set by lift_grads: */
-    bool no_gradients; /* no node is the gradient of an attention's logits */
+    bool no_gradients; /* true if no node is the gradient of an attention's logits */
 
     /* set by join_grads: */
     struct cr_attention_backward *backwards;
@@ -197,8 +201,8 @@ struct cr_module {
     int n_kernels, cap_kernels;
 
     /* set by states: */
-    cr_id *in_state; /* by node: the state whose memory it is stored in, or CR_NONE; null if the
-                        graph replaces no state */
+    cr_id *in_state; /* by node: the state whose memory the node is stored in, or CR_NONE; null if
+                        the graph replaces no state */
 
     /* set by join_tiles: */
     struct cr_kernel *joined; /* with --max-arena: the kernels joined as without the limit; else
@@ -225,7 +229,8 @@ struct cr_module {
     struct cr_storage *storage; /* by node: where its value is stored */
     bool *lies_over; /* by function, at its first kernel: true if some call stores a result over an
                         operand in the arena */
-    int64_t *packed;            /* by kernel: the offset in floats of its packed weights, or -1 */
+    int64_t *packed;            /* by kernel: the offset of the kernel's packed weights, in floats,
+                                   or -1 */
     /* by node, for a table whose rows are gathered from panels: the packed matrix whose columns are
      * the table's rows, or the table itself if it has its own panels (gathered_tables.h); else
      * CR_NONE */
@@ -251,7 +256,7 @@ static inline const struct cr_loop *cr_loop_of(const struct cr_module *module, i
     return cr_loop_at(module->loops, module->n_loops, kernel);
 }
 
-/* Makes a module, which owns the graph. */
+/* Returns a new module with a graph, which the module then owns. */
 struct cr_module *cr_module_new(struct cr_graph *graph);
 void cr_module_free(struct cr_module *module);
 
@@ -279,7 +284,7 @@ void cr_number_kernels(struct cr_module *module);
 /* True if two kernels have the same loops: equal atoms in equal roles. */
 bool cr_same_loops(const struct cr_kernel *a, const struct cr_kernel *b);
 
-/* True if a kernel stores a node over a state that it reads. */
+/* True if a kernel stores a node over a state that the kernel itself reads. */
 bool cr_writes_over(const struct cr_module *module, const struct cr_kernel *kernel);
 
 /* True if fusion has decided that a kernel stores a node. */

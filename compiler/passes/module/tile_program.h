@@ -14,7 +14,7 @@ enum cr_source {
     CR_LOAD,   /* an element of operand `ref`, at index `at` */
     CR_GATHER, /* an element of table `ref`, at index `at` of the row whose number is value
                   arg[0] */
-    CR_IOTA,   /* the value of the index expression `at` */
+    CR_IOTA,   /* the value of the affine index `at` */
     CR_RANDOM, /* number `at` of the random stream `ref`, with value arg[0] as the seed */
     CR_CONST,  /* the constant `number` */
     CR_CORE,   /* the result of the kernel's contraction */
@@ -31,10 +31,12 @@ struct cr_value {
     int arg[CR_MAX_PARTS];
     int parts;            /* REDUCE: the number of tiles, side by side, that the reduction runs
                              over */
-    int ref;              /* LOAD, GATHER: index in kernel->refs; RANDOM: in streams */
-    struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM */
+    int ref;              /* LOAD, GATHER: an index in kernel->refs; RANDOM: an index in
+                             kernel->streams */
+    struct cr_affine at;  /* LOAD, GATHER, IOTA, RANDOM: an affine index */
     int64_t table_rows;   /* GATHER */
-    int table_length;     /* GATHER: 1 + the number of the length that counts its rows, or 0 */
+    int table_length;     /* GATHER: 1 + the number of the length that is the table's number of
+                             rows, or 0 */
     int64_t table_stride; /* GATHER */
     double number;        /* CONST */
     bool by_row;          /* the value is the same in all columns: one number a row */

@@ -222,9 +222,9 @@ static int *find_equal(const struct cr_module *m)
 struct joining {
     const struct cr_module *m;
     const int *function;
-    struct cr_buffer_offsets *starts; /* by function: the offsets of its first kernel */
-    int *joined;              /* by function: the first function that differs from it only in
-                                 offsets, or itself */
+    struct cr_buffer_offsets *starts; /* by function: the offsets of the function's first kernel */
+    int *joined;              /* by function: the first function that differs from this one only in
+                                 offsets, which may be itself */
     int *n;                   /* by first function: the number of functions joined into it, itself
                                  included */
     uint32_t *moves;          /* by first function: a bit for each offset that differs among the

@@ -360,7 +360,8 @@ struct extent {
     int lowest, highest;
 };
 
-/* Computes the extent of a stack: from the lowest to the highest layer of its fields. */
+/* Returns the extent of a stack, whose layers are from the lowest to the highest layer of its
+ * fields. */
 static struct extent extent_of(const struct stack *stack)
 {
     const struct cr_loop *first = stack->begin->stack;

@@ -34,7 +34,7 @@ struct cr_part {
 };
 
 struct cr_lifetimes {
-    int *first, *last; /* by node: the first and the last kernel of its live range, or -1 */
+    int *first, *last; /* by node: the first and the last kernel of the node's live range, or -1 */
     int64_t *floats;   /* by node: the node's size in the arena */
     int *part;         /* by node: the number of its part, or -1 if it is not in the arena */
     int64_t *within;   /* by node: the offset from the start of the node's part, in floats */

@@ -36,7 +36,7 @@ struct search {
     const struct cr_buffer_offsets *starts; /* by kernel: the offsets at which the kernel begins in
                                                its operands */
     struct cr_loops *found;
-    int *first_def, *last_def; /* by node: the first and last kernel that writes it, or -1 */
+    int *first_def, *last_def; /* by node: the first and last kernel that writes the node, or -1 */
     struct origin *origin;     /* by node: the node's source or destination */
     bool *crossed;             /* by kernel, and one more: true if kernels before it and kernels
                                   from it on write the same value */

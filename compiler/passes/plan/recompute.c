@@ -41,8 +41,8 @@ enum {
 
 struct recompute {
     struct cr_module *m;
-    struct cr_kernel *kernels; /* the kernels, and below the number of nodes, that the module had
-                                  before this pass */
+    struct cr_kernel *kernels; /* the module's kernels before this pass; the numbers of nodes and
+                                  operands are of that time, too */
     int n_kernels, n_nodes, n_operands;
     struct cr_made *values; /* in the order of kernels; a value is everything that one kernel
                                stores, or a concat */

@@ -23,8 +23,8 @@ struct search {
     int now; /* the number of the value that is being computed for the first time */
     bool *alive;
     int *locks;    /* by value: the number of computations in progress that need it */
-    int *next;     /* by value: the time of its next read, or NEVER */
-    double *again; /* by value: the cost of recomputing it */
+    int *next;     /* by value: the time of the value's next read, or NEVER */
+    double *again; /* by value: the cost of recomputing the value */
     struct cr_order *order;
 };
 

@@ -114,7 +114,7 @@ static void join_all(struct joiner *j)
     }
 }
 
-/* Fills in the chains of all parts, and counts the kernels that write each node. */
+/* Sets the chain of each part, and the number of kernels that write each node. */
 static void find_chains(struct joiner *j)
 {
     const struct cr_lifetimes *l = j->l;

@@ -16,7 +16,7 @@
 struct copy {
     const struct cr_graph *from;
     struct cr_graph *to;
-    unsigned *needed; /* by node of `from`: a bit for each entry */
+    unsigned *needed; /* by node of `from`: a bit for each entry that needs the node */
     cr_id *map;       /* by node of `from`: the node's copy in `to`, for the entry that was copied
                          last */
 };

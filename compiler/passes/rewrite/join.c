@@ -235,7 +235,7 @@ static cr_id *link_projections(const struct cr_rewrite *rw, const struct cr_user
     return next;
 }
 
-/* True if any products can be joined. */
+/* True if any two products can be joined. */
 static bool any_linked(const cr_id *next, int n)
 {
     for (cr_id id = 0; id < n; id++)
@@ -268,7 +268,7 @@ static void join_all(struct cr_rewrite *rw, const cr_id *next, const struct cr_u
     free(group.sums);
 }
 
-/* Leaves the graph as it is if there is nothing to join. */
+/* Joins the contractions of all chains.  Leaves the graph as it is if there is nothing to join. */
 void cr_pass_join(struct cr_module *module)
 {
     struct cr_rewrite rw;

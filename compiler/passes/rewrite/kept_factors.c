@@ -68,7 +68,7 @@ static bool may_keep(const struct cr_graph *g)
 
 /* ---- the new graph ---- */
 
-/* The names of the states that were added. */
+/* The names of the states that were added to keep second factors. */
 struct added {
     const char **names;
     int n, cap;

@@ -1,23 +1,23 @@
 /*
- * rewrite.h - building a changed copy of a graph.
+ * rewrite.h - builds a changed copy of a graph.
  *
- * This directory holds the passes that rewrite the graph.
+ * This directory has the passes that rewrite the graph.
  *
  * Comes in:   the graph that a script built.
  * Goes out:   a graph of the same meaning: entries with nodes of their own (CR_HAS_ENTRIES), equal nodes
- *             shared and dead ones dropped (CR_HAS_SIMPLE), one spelling for what can be spelt in several
- *             ways, contractions joined, sums and products made one fma.
+ *             shared and dead ones removed (CR_HAS_SIMPLE), one form for formulas that can be written in
+ *             several ways, contractions joined, sums and products made one fma.
  * Promise:    no pass changes a graph in place; it builds another.
  * Passes:     entries, simplify, join, fma.
- * Used later: rules.h, the rules; rule_tools.h, what rules share; factors.h, a node as a product;
- *             users.h, who reads a node; kept_factors.h, for the states of a generator.
+ * Used later: rules.h, the rules; rule_tools.h, functions that rules share; factors.h, a node as a
+ *             product; users.h, the readers of a node; kept_factors.h, for the states of a generator.
  *
- * A pass that changes the graph walks the old one in order and adds nodes to a new one.  Every node
- * added goes through the caller's table of rules; a rule may return another node in its place.
- * Equal nodes are shared.
+ * A pass that changes the graph goes through the old graph in order and adds nodes to a new one.  Every
+ * node that is added goes through the caller's table of rules; a rule may return another node in its
+ * place.  Equal nodes are shared.
  *
- * A rule's result has the lengths (lengths.h) of the node that it replaces: a length that the
- * rule loses is put back, by a `limit` if needed; a result with an additional length is rejected.
+ * A rule's result gets the lengths (lengths.h) of the node that it replaces: a length that the rule
+ * loses is restored, by a `limit` if needed; a result with an additional length is rejected.
  */
 #ifndef CR_REWRITE_H
 #define CR_REWRITE_H

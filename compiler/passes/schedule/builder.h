@@ -58,7 +58,7 @@ struct cr_builder {
     bool writes_over; /* true if a call may store a result over a state, or over an operand in the
                          arena */
     struct cr_function *f;
-    int ref[CR_MAX_REFS];       /* by ref: the slot of the tensor that the kernel reads */
+    int ref[CR_MAX_REFS];       /* by ref: the slot for the tensor that the kernel reads */
     int stream[CR_MAX_STREAMS]; /* slots of the kernel's random streams */
     int weight;                 /* slot of the kernel's packed weights, or CR_NONE */
     union {
@@ -93,7 +93,7 @@ struct cr_builder {
     int n_held;
     int n_temps;                /* number of temporaries of tile programs so far, used in their
                                    names */
-    const char *scope;          /* the scope of the last remark */
+    const char *scope;          /* the scope of the script that the last remark named */
     cr_id node;                 /* the value of cr_call.node for calls that are added next */
 };
 
@@ -212,7 +212,7 @@ cr_expr cr_call_value(struct cr_builder *b, int call);
 
 /* ---- slots and addresses ---- */
 
-/* Declares a slot in the scratch memory of a thread. */
+/* Declares a scratch slot, for each thread, of `elements` elements; returns the slot. */
 int cr_scratch(struct cr_builder *b, const char *name, enum cr_format format, int64_t elements,
                const char *note);
 

@@ -13,7 +13,7 @@ struct cr_titles {
                                without either */
     bool *replaces;         /* by node: true if the node is the next value of a state and has the
                                state's name */
-    int *kernel;            /* by node: the kernel whose root it is, or -1 */
+    int *kernel;            /* by node: the kernel whose root the node is, or -1 */
     unsigned *parts;        /* by node: the parts that the node's title has besides the name, as
                                bits (title_parts.h) */
     int *calls;             /* by kernel: the number of kernels that share its function */

@@ -45,7 +45,7 @@ static const char *word_of_size(const struct cr_builder *b, int atom)
     return heads ? "head" : !strcmp(text, "B") ? "batch" : NULL;
 }
 
-/* True if an outer loop before loop i has this name. */
+/* True if the counter of an outer loop before loop i has this name. */
 static bool is_used(const struct cr_builder *b, int i, const char *name)
 {
     for (int before = 0; before < i; before++)

@@ -36,7 +36,7 @@ struct scheduling {
     int64_t *items; /* by kernel: the number of items of its function when all lengths are at their
                        bounds */
     int *buffer;   /* by node: the buffer that stores the node, or CR_NONE */
-    int *panels;   /* by node: the buffer of its packed panels, or CR_NONE */
+    int *panels;   /* by node: the buffer of the node's packed panels, or CR_NONE */
     int first_panels; /* the index of the first buffer of panels */
     int (*sizes)[CR_MAX_RANK]; /* by node: the named size of each axis; null if sizes get no
                                   names */
@@ -466,8 +466,8 @@ static cr_expr count_outer(struct cr_builder *b, bool *named)
     return cr_named_number(b, cr_outer_items(b->k), *named ? size : 0);
 }
 
-/* Returns the number of parts of an axis, "N_EMBD / 32" or "(N_EMBD + 31) / 32", and sets *named if the size of the
- * axis has a name. */
+/* Returns the number of parts of an axis as an expression, such as "N_EMBD / 32" or "(N_EMBD + 31)
+ * / 32".  Sets *named to true if the size of the axis has a name. */
 static cr_expr count_parts(struct cr_builder *b, const struct cr_item_part *part, bool *named)
 {
     cr_expr elements = cr_named_number(b, part->elements, part->size);

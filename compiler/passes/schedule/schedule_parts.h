@@ -134,7 +134,8 @@ cr_expr cr_is_first_item(struct cr_builder *b, const struct cr_share *share, int
  * column has K units. */
 struct cr_address cr_panel_at(struct cr_builder *b, int slot, int var, int origin, int64_t K);
 
-/* Return the address of a tile of the result, and of an operand of a contraction. */
+/* cr_result_at returns the address of a tile of the result; cr_operand_at that of a tile of an
+ * operand. */
 struct cr_address cr_result_at(struct cr_builder *b, const struct cr_affine *dest, int row,
                                int row_var, int col, int col_var);
 struct cr_address cr_operand_at(struct cr_builder *b, const struct cr_operand *operand, int row,

@@ -511,7 +511,7 @@ static void place_diagonal(struct tiling *t, int i, struct spot *spot)
 
 /* ---- one value ---- */
 
-/* Adds a remark if a value comes from another scope of the script than the value before. */
+/* Adds a remark with the scope of a value if it differs from the scope of the value before. */
 static void tell_scope(struct tiling *t, const struct cr_value *v)
 {
     const struct cr_where *where = &t->b->g->nodes[v->node].where;

@@ -24,7 +24,7 @@ struct cr_tile_value {
     struct cr_affine index;
 };
 
-/* Sets values[i] for each value i of a program on tiles over the atoms `row` and `col`. */
+/* Sets values[i] to the shape of value i of a program, on tiles over the atoms `row` and `col`. */
 void cr_find_tile_shapes(const struct cr_graph *g, const struct cr_tiles *tiles, int row, int col,
                          struct cr_tile_value *values);
 

@@ -27,7 +27,7 @@ enum {
  * frees the list. */
 const char **cr_find_roles(const struct cr_module *m);
 
-/* True if a kernel only moves elements. */
+/* True if a kernel computes nothing, and only moves elements. */
 bool cr_is_copy(const struct cr_kernel *kernel);
 
 /* Returns the name of the parameter by which a kernel multiplies, or null. */

@@ -72,7 +72,7 @@ struct cr_shard {
 
 /* ---- cuts.c ---- */
 
-/* Returns the number of elements of a segment that each rank has. */
+/* Returns the number of elements that each rank has of a segment. */
 int64_t cr_share_of(const struct cr_shard *s, const struct cr_cut_segment *segment);
 
 /* Returns the number of elements that a rank has along the cut axis. */
@@ -146,10 +146,10 @@ bool cr_find_gathered(struct cr_shard *s, bool for_reductions);
 
 /* ---- rank_parts.c: nodes of the new graph ---- */
 
-/* Adds a node with one operand. */
+/* Adds a node with one operand to the new graph. */
 cr_id cr_shard_add(struct cr_shard *s, enum cr_op op, cr_id in, const struct cr_attr *attr);
 
-/* Returns a node of the new graph. */
+/* Returns node `id` of the new graph. */
 const struct cr_node *cr_shard_made(const struct cr_shard *s, cr_id id);
 
 /* Adds a slice along one axis; returns `in` itself if the slice would be all of it. */

@@ -112,7 +112,7 @@ static cr_id add_move(struct cr_shard *s, struct parts *p, cr_id id, int axis)
     return cr_shard_add(s, op, in, &attr);
 }
 
-/* True if a node is a view of an all_gather's result. */
+/* True if a node is a view of the result of an all_gather. */
 static bool views_gathered(const struct cr_graph *g, cr_id id)
 {
     while (cr_ops[g->nodes[id].op].kind == CR_KIND_MOVE)

@@ -23,7 +23,8 @@
 #include "compiler/passes/attention/attention.h"
 #include "cuts.h"
 
-/* Returns operand i of a node in the new graph, in the form that cr_form_of_operand gives. */
+/* Returns the node of the new graph that is operand i of node `id`, in the form that
+ * cr_form_of_operand gives. */
 static cr_id operand_for(struct cr_shard *s, cr_id id, int i)
 {
     cr_id in = cr_in(s->g, id, i);

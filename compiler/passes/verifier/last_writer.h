@@ -19,7 +19,7 @@ struct cr_last_writer {
     int64_t *bounds; /* the begins and ends of all ranges, ascending; cell i is bounds[i] ..
                         bounds[i + 1] - 1 */
     int n_bounds;
-    int *writer; /* by node of the tree: the writer of all its cells, or SEVERAL */
+    int *writer; /* by node of the tree: the writer of all cells of the node, or SEVERAL */
 };
 
 enum { CR_NO_WRITER = -1 };

@@ -443,8 +443,8 @@ static bool is_of_numbers(const struct cr_function *f, cr_expr expr)
     return numbers;
 }
 
-/* Fails unless the number of items depends only on constants and on number arguments of the
- * call. */
+/* Fails unless the expression for the number of items depends only on constants and on number
+ * arguments of the call. */
 static int verify_items(const struct cr_program_check *c)
 {
     if (!is_index(c->f->items, c->f->n_exprs))

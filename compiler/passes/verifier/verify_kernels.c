@@ -217,7 +217,7 @@ static int verify_program(const struct cr_kernel_check *c, const struct program_
     return 0;
 }
 
-/* Checks each program of the kind. */
+/* Checks each tile program of the kernel. */
 static int verify_programs(const struct cr_kernel_check *c)
 {
     const struct cr_tiles *tiles;

@@ -18,7 +18,8 @@ struct run {
     int *replaced;     /* by node: the state that the node replaces, or -1 */
     int *parts;        /* by node: the number of kernels that compute the node */
     int *made;         /* by node: the number of these kernels that have run */
-    int *first, *last; /* by node: the time of its first write, and of its last read or write */
+    int *first, *last; /* by node: the time of the node's first write, and of its last read or
+                          write */
     struct cr_last_writer arena;
 };
 
@@ -260,7 +261,7 @@ static int verify_loops(const struct run *r)
 
 /* ---- the whole plan ---- */
 
-/* Sets the port of each node, and the state that it replaces. */
+/* Sets the port of each node, and the state that the node replaces. */
 static void number_ports(struct run *r)
 {
     int n = 0;

@@ -28,7 +28,7 @@ struct cr_program_check {
     const struct cr_function *f;
     int function, statement;  /* the current function and statement; the statement may be CR_NONE */
     struct cr_reach *reaches; /* the reaches of the slots of all functions, one after the other */
-    int *first_reach;         /* by function: the reach of its first slot */
+    int *first_reach;         /* by function: the index in `reaches` of the function's first slot */
     bool *kept; /* by statement: true if the statement begins a block that runs for the first item
                    of a call, and whose results later items reuse */
     struct cr_signature *signatures[CR_CALLEE_COUNT + CR_MAP_SIGNATURES]; /* null if not parsed

@@ -29,8 +29,8 @@ void cr_keep_supported_formats(struct cr_module *module);
 /* Returns the format of the panels of a weight matrix; all its parameters have the same. */
 enum cr_format cr_panel_format(const struct cr_graph *graph, cr_id matrix);
 
-/* Return the bytes that a kernel reads: cr_ref_bytes those of operand r, the next function those of
- * its packed weight matrix. */
+/* cr_ref_bytes returns the bytes that a kernel reads of operand r; cr_panel_bytes those that it
+ * reads of its packed weight matrix. */
 double cr_ref_bytes(const struct cr_graph *graph, const struct cr_kernel *kernel, int r);
 double cr_panel_bytes(const struct cr_graph *graph, const struct cr_kernel *kernel);
 

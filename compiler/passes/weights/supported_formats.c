@@ -3,7 +3,7 @@
 #include "compiler/passes/pass_list.h"
 #include "formats.h"
 
-/* Formats come first: an arithmetic depends on the format of the weights. */
+/* Chooses formats first, because an arithmetic depends on the format of the weights. */
 void cr_pass_supported_formats(struct cr_module *module)
 {
     cr_keep_supported_formats(module);
