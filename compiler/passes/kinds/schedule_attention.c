@@ -36,8 +36,8 @@ struct attention {
                               reads_in_place */
     int64_t members, part; /* number of heads that share keys and values, or 1; number of such heads
                               in one item */
-    int member;            /* variable: the number of the current head in a loop over these heads;
-                              else CR_NONE */
+    int member;            /* variable: the current head in a loop over heads that share keys; else
+                              CR_NONE */
     int values, chosen, sums, sink; /* numbers of scratch slots */
     int made;                       /* scratch slot: rows of queries that the kernel computed */
     int finite, visible;            /* numbers of variables */

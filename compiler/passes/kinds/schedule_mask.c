@@ -337,8 +337,8 @@ static struct interval interval_of(struct reader *r, int value, int ends)
 
 /* ---- conditions ---- */
 
-/* Returns the condition that a comparison is `holds` for some query and key of the block; CR_NONE
- * if that is unknown. */
+/* Returns a condition that is true if a comparison is true (false, if not `holds`) for some query
+ * and key of the block; CR_NONE if that is unknown. */
 static cr_expr comparison_may(struct reader *r, const struct cr_value *v, bool holds)
 {
     bool strict = v->op == CR_OP_lt || v->op == CR_OP_gt,
@@ -379,8 +379,9 @@ static bool knows_both(struct reader *r, const struct cr_value *v, bool holds)
     return known;
 }
 
-/* Returns the condition that a boolean value is `holds` for some query and key of the block.
- * Returns CR_NONE if that is unknown, and must be taken to be possible. */
+/* Returns a condition that is true if a boolean value is true (false, if not `holds`) for some
+ * query and key of the block.  Returns CR_NONE if that is unknown; then it must be taken to be
+ * possible. */
 static cr_expr may(struct reader *r, int value, bool holds)
 {
     const struct cr_value *v = value_of(r, value);

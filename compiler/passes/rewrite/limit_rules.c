@@ -29,8 +29,8 @@ cr_id cr_rule_limit_nothing(struct cr_rewrite *rw, const struct cr_draft *d)
     return cr_can_be_limited(in->op) ? cr_rewrite_limited(rw, d->in[0], d->attr->lengths) : CR_NONE;
 }
 
-/* If operand i of a draft is a constant or an iota with lengths, returns the node without them.
- * Returns CR_NONE otherwise, since the same node would not be a change. */
+/* If operand i of a draft is a constant or an iota with lengths, returns the same node without
+ * lengths; otherwise CR_NONE. */
 static cr_id unlimited(struct cr_rewrite *rw, const struct cr_draft *d, int i)
 {
     const struct cr_node *node = cr_draft_in(rw, d, i);
