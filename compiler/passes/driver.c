@@ -165,7 +165,7 @@ static int verify(struct cr_module *m, bool new_graph, struct cr_error *error)
 }
 
 /* Adds the name of the pass after which the verifier failed to the message; returns the error. */
-static int blame(const char *pass, struct cr_error *error)
+static int add_pass_name(const char *pass, struct cr_error *error)
 {
     struct cr_error what = *error;
     return cr_bug(error, "after %s, %.900s", pass, what.text);
@@ -199,7 +199,7 @@ static int verify_script(struct cr_module *module, struct cr_error *error)
 {
     module->graph->verified = true;
     find_change(module);
-    return verify(module, true, error) ? blame("script", error) : 0;
+    return verify(module, true, error) ? add_pass_name("script", error) : 0;
 }
 
 /* In a debug build, stops at a bug for the debugger. */
@@ -231,7 +231,7 @@ int cr_run_pass(struct cr_module *module, const struct cr_pass *pass, struct cr_
         return cr_bug(error, "after %s, node %d: it was changed in place, not by a rewrite",
                       pass->name, (int)changed);
     return verify(module, rebuilt || changed != CR_NONE || simple, error)
-               ? blame(pass->name, error)
+               ? add_pass_name(pass->name, error)
                : 0;
 }
 

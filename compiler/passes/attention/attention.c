@@ -22,7 +22,7 @@ static bool region_has(const struct cr_region *region, cr_id id)
 
 /* True if `id` is computed only inside the kernel of an attention's gradients, which does not store
  * it. */
-static bool is_behind(const struct cr_module *module, cr_id id)
+static bool is_computed_inside(const struct cr_module *module, cr_id id)
 {
     for (int i = 0; i < module->n_backwards; i++)
         for (int j = 0; j < module->backwards[i].n_behind; j++)
@@ -39,7 +39,8 @@ static bool visit_region(const struct cr_module *module, const struct cr_users *
     const struct cr_graph *g = module->graph;
     for (int i = users->first[from]; i < users->first[from + 1]; i++) {
         cr_id user = users->list[i];
-        if (region_has(region, user) || (region->skips_gradients && is_behind(module, user)))
+        if (region_has(region, user) ||
+            (region->skips_gradients && is_computed_inside(module, user)))
             continue;
         bool work = cr_kind_of(g, user) == CR_KIND_ELEMENTWISE || is_whole_move(g->nodes[user].op);
         if (!work || user > region->to || region->n == CR_MAX_VALUES)
@@ -92,7 +93,7 @@ static bool is_read_backward(const struct matcher *m, cr_id id, cr_id user)
 
 /* True if no node of the softmax is stored, and only the softmax, the attention and its gradients
  * read these nodes.  Then one kernel can compute the attention without storing them. */
-static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id output)
+static bool has_no_other_reader(const struct matcher *m, const struct cr_softmax *s, cr_id output)
 {
     for (int i = -1; i < s->n; i++) {
         cr_id id = i < 0 ? s->logits : s->parts[i];
@@ -101,7 +102,7 @@ static bool is_closed(const struct matcher *m, const struct cr_softmax *s, cr_id
         for (int u = m->users->first[id]; u < m->users->first[id + 1]; u++) {
             cr_id user = m->users->list[u];
             if (!among(s, user) && user != output && !is_read_backward(m, id, user) &&
-                !is_behind(m->module, user))
+                !is_computed_inside(m->module, user))
                 return false;
         }
     }
@@ -151,7 +152,7 @@ static bool match_attention(const struct matcher *m, cr_id output, struct cr_att
     cr_id dropped = cr_in(m->g, output, 0);
     if (!cr_match_dropped(m->g, &s, dropped))
         return false;
-    if (!is_closed(m, &s, output) || cr_in(m->g, output, 1) == dropped)
+    if (!has_no_other_reader(m, &s, output) || cr_in(m->g, output, 1) == dropped)
         return false;
     cr_id scores = cr_find_scores(m->module, s.logits);
     if (!leads_to_logits(m, scores, s.logits))
@@ -207,7 +208,7 @@ static bool is_computed_weight(const struct cr_graph *g, cr_id id)
 /* True if a product multiplies activations of one head: neither operand is a weight, and its inner
  * size or its columns are at most those of a wide head.  One operand then stays in a cache while
  * the kernel loops over queries. */
-static bool is_of_head(const struct matcher *m, const bool *weights, cr_id product)
+static bool multiplies_head(const struct matcher *m, const bool *weights, cr_id product)
 {
     enum { WIDEST_HEAD = 256 };
     const struct cr_node *node = &m->g->nodes[product];
@@ -225,11 +226,11 @@ cr_id cr_find_direct_scores(const struct cr_module *module, const bool *weights,
     const struct matcher m = {module, module->graph, NULL};
     int budget = 4 * CR_MAX_VALUES;
     cr_id logits = cr_in(m.g, output, 0);
-    if (!is_of_head(&m, weights, output) || logits == cr_in(m.g, output, 1) ||
+    if (!multiplies_head(&m, weights, output) || logits == cr_in(m.g, output, 1) ||
         cr_kind_of(m.g, logits) != CR_KIND_ELEMENTWISE)
         return CR_NONE;
     cr_id scores = cr_find_scores(module, logits);
-    bool fits = scores != CR_NONE && is_of_head(&m, weights, scores) &&
+    bool fits = scores != CR_NONE && multiplies_head(&m, weights, scores) &&
                 is_made_of(&m, logits, scores, &budget);
     return fits ? scores : CR_NONE;
 }
@@ -245,7 +246,8 @@ static bool match_direct(const struct matcher *m, const bool *weights, cr_id out
 {
     const struct cr_softmax none = {.logits = cr_in(m->g, output, 0)};
     cr_id scores = cr_find_direct_scores(m->module, weights, output);
-    if (scores == CR_NONE || cr_attention_at(m->module, scores) || !is_closed(m, &none, output) ||
+    if (scores == CR_NONE || cr_attention_at(m->module, scores) ||
+        !has_no_other_reader(m, &none, output) ||
         !leads_to_logits(m, scores, none.logits))
         return false;
     *found = (struct cr_attention){.output = output,

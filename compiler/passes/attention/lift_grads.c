@@ -91,7 +91,7 @@ static bool is_whole(const struct lift *l, cr_id id)
 
 /* Updates *view for a reshape, so that it refers to the reshape's axes.  Returns false if the
  * reshape splits an axis of the array. */
-static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
+static bool view_of_reshape(const struct lift *l, cr_id id, struct view *view)
 {
     const struct cr_node *node = &l->g->nodes[id], *of = &l->g->nodes[view->of];
     int at = 0;
@@ -107,7 +107,7 @@ static bool see_reshape(const struct lift *l, cr_id id, struct view *view)
     return at == view->n;
 }
 
-static void see_permute(const struct lift *l, cr_id id, struct view *view)
+static void view_of_permute(const struct lift *l, cr_id id, struct view *view)
 {
     const struct cr_node *node = &l->g->nodes[id];
     struct view from = *view;
@@ -120,7 +120,7 @@ static void see_permute(const struct lift *l, cr_id id, struct view *view)
             }
 }
 
-static void see_sum(const struct lift *l, cr_id id, struct view *view)
+static void view_of_sum(const struct lift *l, cr_id id, struct view *view)
 {
     const struct view from = *view;
     view->n = 0;
@@ -169,7 +169,7 @@ static bool is_linear(const struct cr_graph *g, cr_id id, unsigned viewed)
 /* Sets *view to the view of an array that an elementwise node computes: the common view of its
  * operands.  Returns false unless each operand has that view or depends on no array of
  * gradients. */
-static bool see_map(const struct lift *l, cr_id id, struct view *view)
+static bool view_of_map(const struct lift *l, cr_id id, struct view *view)
 {
     unsigned viewed = 0;
     if (l->ends[id])
@@ -196,18 +196,18 @@ static struct view find_view(const struct lift *l, cr_id id)
     const struct cr_node *node = &l->g->nodes[id];
     struct view view = none;
     if (cr_kind_of(l->g, id) == CR_KIND_ELEMENTWISE)
-        return see_map(l, id, &view) ? view : none;
+        return view_of_map(l, id, &view) ? view : none;
     if (node->n_in == 0 || l->views[cr_in(l->g, id, 0)].of == CR_NONE)
         return none;
     view = l->views[cr_in(l->g, id, 0)];
     switch (node->op) {
     case CR_OP_reshape:
-        return see_reshape(l, id, &view) ? view : none;
+        return view_of_reshape(l, id, &view) ? view : none;
     case CR_OP_permute:
-        see_permute(l, id, &view);
+        view_of_permute(l, id, &view);
         return view;
     case CR_OP_sum:
-        see_sum(l, id, &view);
+        view_of_sum(l, id, &view);
         return l->is_probs[view.of] || (view.summed & inner_axes(l, view.of)) ? none : view;
     default:
         return none;
@@ -223,7 +223,7 @@ static bool sums_inner(const struct lift *l, cr_id id)
     if (node->op != CR_OP_sum || l->views[cr_in(l->g, id, 0)].of == CR_NONE)
         return false;
     struct view view = l->views[cr_in(l->g, id, 0)];
-    see_sum(l, id, &view);
+    view_of_sum(l, id, &view);
     return !l->is_probs[view.of] && (view.summed & inner_axes(l, view.of));
 }
 
@@ -427,7 +427,7 @@ static cr_id lift_sum(struct lift *l, cr_id id)
     cr_id from = l->views[id].of == CR_NONE ? cr_in(l->g, id, 0) : id;
     struct view view = l->views[from];
     if (from != id)
-        see_sum(l, id, &view);
+        view_of_sum(l, id, &view);
     cr_id sum = whole_of(l, from);
     for (int i = l->g->nodes[view.of].rank - 1; i >= 0; i--)
         if (view.summed >> i & 1)
@@ -492,7 +492,7 @@ static void lift_node(struct lift *l, cr_id id)
 
 /* True if a node sums a view over an axis of size 1, so that it equals its operand.  Returns false
  * in an entry without lifted nodes, so that lifting in one entry does not change another. */
-static bool sums_nothing(const struct lift *l, cr_id id)
+static bool sums_one_element(const struct lift *l, cr_id id)
 {
     const struct cr_node *node = &l->g->nodes[id];
     return l->lifts[node->where.entry] && l->views[id].of != CR_NONE && node->op == CR_OP_sum &&
@@ -510,7 +510,7 @@ static void rewrite(struct lift *l, struct cr_module *module)
         l->whole[id] = CR_NONE;
         if (rw.live[id] && l->lifted[id])
             lift_node(l, id);
-        else if (rw.live[id] && sums_nothing(l, id))
+        else if (rw.live[id] && sums_one_element(l, id))
             rw.map[id] = rw.map[cr_in(l->g, id, 0)];
         else if (rw.live[id])
             cr_rewrite_copy(&rw, id);

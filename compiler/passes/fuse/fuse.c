@@ -100,7 +100,7 @@ static void clear_node(struct fusion *f, cr_id id);
 /* Returns a gather that a kernel computes element by element from a table in a format other than
  * f32, or CR_NONE.  If the gather is stored, its own kernel reads whole rows.  So the graph alone,
  * not the choice of kernels, determines which parameters can have a format. */
-static cr_id cut_table(const struct fusion *f, const struct cr_kernel *k)
+static cr_id find_split_gather(const struct fusion *f, const struct cr_kernel *k)
 {
     const struct cr_tiles *tiles;
     for (int p = 0; (tiles = cr_program_of(k, p)); p++)
@@ -128,7 +128,7 @@ static cr_id make_kernel(struct fusion *f, struct need *need)
     cr_id obstacle = cr_lower(f->lowering, &need->goal, kernel);
     if (obstacle != CR_NONE)
         return obstacle;
-    obstacle = cut_table(f, kernel);
+    obstacle = find_split_gather(f, kernel);
     if (obstacle != CR_NONE) {
         cr_kernel_free(kernel);
         *kernel = (struct cr_kernel){0};
@@ -150,7 +150,7 @@ static cr_id repeated_by(const struct cr_graph *g, cr_id id)
 /* Returns the node to store for an obstacle: the obstacle itself or, if it is a product whose only
  * reader adds a vector (a bias), that sum.  The product's kernel then adds the bias while its sums
  * are in registers.  Otherwise each reader of the product would add it. */
-static cr_id with_bias(struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
+static cr_id node_to_store(struct fusion *f, const struct cr_goal *goal, cr_id obstacle)
 {
     const struct cr_graph *g = f->g;
     if (g->nodes[obstacle].op != CR_OP_matmul)
@@ -171,7 +171,7 @@ static bool clear_need(struct fusion *f, int need)
 {
     cr_id obstacle = make_kernel(f, &f->needs[need]);
     while (obstacle != CR_NONE) {
-        obstacle = with_bias(f, &f->needs[need].goal, obstacle);
+        obstacle = node_to_store(f, &f->needs[need].goal, obstacle);
         if (!may_store(f, &f->needs[need].goal, obstacle))
             break;
         f->m->materialised[obstacle] = true;

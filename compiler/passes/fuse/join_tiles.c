@@ -246,7 +246,7 @@ static bool is_elementwise(const struct cr_kernel *k)
 
 /* True if all results of a kernel are outputs, and so outside the arena; `apart` has the outputs,
  * by node. */
-static bool stores_apart(const struct cr_kernel *k, const bool *apart)
+static bool stores_only_outputs(const struct cr_kernel *k, const bool *apart)
 {
     for (int i = 0; i < k->n_stored; i++)
         if (!apart[k->stored[i]])
@@ -275,7 +275,8 @@ struct joining {
 static bool join(const struct joining *joining, struct cr_kernel *before, struct cr_kernel *k)
 {
     struct joint j = {.g = joining->m->graph, .earlier = before, .later = k};
-    bool outside = stores_apart(before, joining->apart) && stores_apart(k, joining->apart) &&
+    bool outside = stores_only_outputs(before, joining->apart) &&
+                   stores_only_outputs(k, joining->apart) &&
                    !memcmp(&before->dest, &k->dest, sizeof k->dest);
     j.numbers = !outside && joining->numbers && stores_row_numbers(before);
     if ((!outside && !j.numbers) || !is_elementwise(before) || !is_elementwise(k) || !cr_same_loops(before, k) ||

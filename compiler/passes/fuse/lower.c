@@ -114,7 +114,7 @@ static void begin_kernel(struct cr_lowering *lw, const struct cr_goal *goal,
 
 /* Makes a kernel of the first kind that fits, with the current loops.  If that fails, returns
  * false; the reason is in lw->ev, and the kernel is freed. */
-static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
+static bool make_with_loops(struct cr_lowering *lw, const struct cr_goal *goal)
 {
     int budget = 16 * CR_MAX_VALUES, kind = 0;
     cr_number_atoms(lw);
@@ -134,7 +134,7 @@ static bool walk(struct cr_lowering *lw, const struct cr_goal *goal)
 
 /* If affine indices cannot express the loops over a reshape, loops over its operand instead, which
  * has the same elements in the same order.  Returns false if the obstacle is another one. */
-static bool go_below(struct cr_lowering *lw)
+static bool loop_over_operand(struct cr_lowering *lw)
 {
     cr_id top = lw->loops.top;
     if (lw->k->buffer != lw->k->root || writes_rows(lw->g, lw->k) || lw->ev.obstacle != top ||
@@ -151,8 +151,8 @@ static bool find_loops(struct cr_lowering *lw, const struct cr_goal *goal,
 {
     begin_kernel(lw, goal, kernel);
     cr_set_top(lw, first_top(lw));
-    while (!walk(lw, goal)) {
-        if (!(lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) && !go_below(lw))
+    while (!make_with_loops(lw, goal)) {
+        if (!(lw->ev.wants_split && cr_cut_atom(lw, &lw->ev.split)) && !loop_over_operand(lw))
             return false;
         begin_kernel(lw, goal, kernel);
     }

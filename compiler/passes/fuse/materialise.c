@@ -77,7 +77,7 @@ static bool joins_parts(const struct cr_graph *g, cr_id id)
 /* Stores the operands and results of exchanges; the results of scatters, scans, writes and
  * reductions down columns; and concats, except concats of weights, which are joined when they are
  * loaded. */
-static void store_obvious(struct choice *c)
+static void store_always(struct choice *c)
 {
     bool *weights = cr_find_weights(c->g);
     for (cr_id id = 0; id < c->g->n_nodes; id++)
@@ -171,7 +171,7 @@ static void store_gradients(struct choice *c)
 }
 
 /* True if node `id` is in the epilogue of another contraction. */
-static bool is_claimed(const struct choice *c, cr_id id)
+static bool has_owner(const struct choice *c, cr_id id)
 {
     return c->owner[id] != CR_NONE;
 }
@@ -182,14 +182,14 @@ static bool may_extend(const struct choice *c, cr_id from, cr_id to, struct cr_r
     if (to == CR_NONE || !cr_find_region(c->m, &c->users, from, to, region))
         return false;
     for (int i = 0; i < region->n; i++)
-        if (is_claimed(c, region->nodes[i]))
+        if (has_owner(c, region->nodes[i]))
             return false;
     return true;
 }
 
 /* Assigns the nodes of the longest epilogue of a contraction to the contraction's kernel.  Returns
  * the last node. */
-static cr_id claim_epilogue(struct choice *c, cr_id id)
+static cr_id assign_epilogue(struct choice *c, cr_id id)
 {
     struct cr_region region = {.skips_gradients = false};
     cr_id end = id;
@@ -311,9 +311,9 @@ static void store_epilogues(struct choice *c)
     bool *scores = find_scores(c);
     for (cr_id id = 0; id < c->g->n_nodes; id++) {
         if (c->g->nodes[id].op != CR_OP_matmul || scores[id] || c->m->inside[id] ||
-            is_claimed(c, id))
+            has_owner(c, id))
             continue;
-        cr_id end = claim_epilogue(c, id);
+        cr_id end = assign_epilogue(c, id);
         if (!goes_to_concat(c, end))
             c->m->materialised[end] = true;
     }
@@ -337,7 +337,7 @@ static void store_operand(struct choice *c, cr_id id)
     cr_id viewed = id;
     while (cr_kind_of(c->g, viewed) == CR_KIND_MOVE)
         viewed = cr_in(c->g, viewed, 0);
-    if (!is_claimed(c, viewed))
+    if (!has_owner(c, viewed))
         store_viewed(c, id);
 }
 
@@ -576,7 +576,7 @@ void cr_pass_materialise(struct cr_module *module)
         c.owner[i] = module->stored_with[i] = CR_NONE;
     cr_users_find(&c.users, c.g);
     store_gradients(&c);
-    store_obvious(&c);
+    store_always(&c);
     store_long_sums(&c);
     cr_find_attentions(module, &c.users);
     compute_heads(&c);

@@ -141,7 +141,7 @@ static int pop_ready(int *heap, int *n)
 
 /* Returns the sort key of a kernel in the heap: by entry, then late kernels last, then by
  * number. */
-static int turn_of(const struct order *o, int kernel)
+static int sort_key(const struct order *o, int kernel)
 {
     int turn = 2 * o->m->kernels[kernel].entry + o->late[kernel];
     return turn * o->m->n_kernels + kernel;
@@ -170,12 +170,12 @@ static bool find_order(struct order *o)
     }
     for (int i = 0; i < n_kernels; i++)
         if (!waits[i])
-            push_ready(heap, &n_ready, turn_of(o, i));
+            push_ready(heap, &n_ready, sort_key(o, i));
     while (n_ready) {
         int kernel = o->found[o->n_found++] = pop_ready(heap, &n_ready) % n_kernels;
         for (int e = first[kernel]; e < first[kernel + 1]; e++)
             if (!--waits[edges[e]])
-                push_ready(heap, &n_ready, turn_of(o, edges[e]));
+                push_ready(heap, &n_ready, sort_key(o, edges[e]));
     }
     free(waits);
     free(first);

@@ -296,7 +296,7 @@ bool cr_lower_attention(struct cr_lowering *lw)
 /* Marks those masks between dS and T (the gradient of the scores) that give 0 for hidden scores as
  * masks that hide nothing.  The probability of a hidden score is 0, so its gradient is 0 without
  * the mask. */
-static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
+static void skip_masks(struct cr_evaluate *ev, cr_id id, const struct cr_choice *hidden, int n,
                         int *budget)
 {
     const struct cr_graph *g = ev->g;
@@ -309,7 +309,7 @@ static void see_through(struct cr_evaluate *ev, cr_id id, const struct cr_choice
             ev->visible[ev->n_visible++] = (struct cr_choice){id, hidden[i].operand};
     }
     for (int i = 0; i < g->nodes[id].n_in; i++)
-        see_through(ev, cr_in(g, id, i), hidden, n, budget);
+        skip_masks(ev, cr_in(g, id, i), hidden, n, budget);
 }
 
 static bool is_root_map(const struct cr_lowering *lw, const struct cr_map *map, cr_id id)
@@ -407,7 +407,7 @@ static bool lower_array(struct cr_lowering *lw, struct cr_tiles *tiles, bool *is
     cr_evaluate_begin(ev, tiles, b->dlogits, k->key, false);
     ev->score = b->scores;
     ev->score_map = &lw->root_map;
-    see_through(ev, array, hidden->masks, hidden->n, &budget);
+    skip_masks(ev, array, hidden->masks, hidden->n, &budget);
     *is_hidden = ev->n_visible > 0;
     ev->obstacle = b->dlogits;
     if (b->direct && !lower_hidden(lw, array, hidden))

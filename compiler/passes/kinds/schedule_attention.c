@@ -400,7 +400,7 @@ static void one_unless_chosen(struct cr_builder *b, const struct attention *s, i
 
 /* Updates the maximum of each query's dropout factors so far, kept in lanes, with a block of
  * factors. */
-static void see_chosen(struct cr_builder *b, const struct attention *s)
+static void update_factor(struct cr_builder *b, const struct attention *s)
 {
     struct cr_call call = {.callee = CR_CALLEE_REDUCE_DOWN, .op = CR_OP_max};
     const struct cr_argument arguments[] = {n_of(b, s), m_of(b, s), cr_at_slot(s->chosen),
@@ -434,7 +434,7 @@ static void drop(struct cr_builder *b, const struct attention *s)
     CR_CALL_MAP(b, CR_OP_where, CR_FORMAT_f32, 4, n, m, scores, ld, dropout, ld, scores, ld,
                 cr_at_constant(b, 0), cr_n(b, 0));
     one_unless_chosen(b, s, s->v.scale);
-    see_chosen(b, s);
+    update_factor(b, s);
     fold_chosen(b, s);
 }
 
@@ -486,7 +486,7 @@ static void loop_over_keys(struct cr_builder *b, struct attention *s)
 /* If one probability of a query is NaN, all of them are NaN, including those of skipped keys, and
  * each key that dropout keeps makes the result NaN.  In that case, computes the largest dropout
  * factor over all keys. */
-static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
+static void update_factor_of_skipped(struct cr_builder *b, struct attention *s)
 {
     struct cr_argument n0 = cr_n(b, 0), n1 = cr_n(b, 1), m = m_of(b, s);
     struct cr_argument scale = cr_at_slot(s->v.scale);
@@ -501,7 +501,7 @@ static void see_chosen_of_skipped(struct cr_builder *b, struct attention *s)
     cr_expr keys = cr_size(b, b->k->key);
     cr_begin_keys(b, &s->v, cr_select(b, is_finite, keys, cr_number(b, 0)), keys);
     cr_block_program(b, &s->v, &b->k->attention.dropout, s->v.dropout, s->v.dropout);
-    see_chosen(b, s);
+    update_factor(b, s);
     cr_end(b);
     fold_chosen(b, s);
 }
@@ -540,7 +540,7 @@ static void end_rows(struct cr_builder *b, struct attention *s)
     if (!stores_integers(b))
         job.core = job.dest;
     if (k->attention.chooses) {
-        see_chosen_of_skipped(b, s);
+        update_factor_of_skipped(b, s);
         one_unless_chosen(b, s, s->v.sum);
     }
     CR_CALL_MAP(b, CR_OP_div, CR_FORMAT_f32, 2, m, columns_of(b), cr_at(job.core.address),
@@ -591,7 +591,7 @@ static void score_program(struct cr_builder *b, const struct attention *s)
 
 /* Sets the head for which addresses are computed: both s->member and the counter of the innermost
  * outer loop become `head`. */
-static void see_member(struct cr_builder *b, struct attention *s, int head)
+static void set_member(struct cr_builder *b, struct attention *s, int head)
 {
     s->member = b->outer[b->k->n_outer - 1] = head;
 }
@@ -599,7 +599,7 @@ static void see_member(struct cr_builder *b, struct attention *s, int head)
 /* Begins a loop over the heads that share keys in an item. */
 static void begin_members(struct cr_builder *b, struct attention *s, const struct cr_share *heads)
 {
-    see_member(
+    set_member(
         b, s,
         cr_begin_loop(b, "member", cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE));
 }
@@ -644,7 +644,7 @@ static void attend_block(struct cr_builder *b, struct attention *s, const struct
     struct cr_argument n = n_of(b, s), block = cr_n(b, key_block(s));
     struct cr_argument T = heads ? cr_x(cr_share_size(b, heads)) : cr_n(b, 1);
     if (heads)
-        see_member(b, s, heads->first);
+        set_member(b, s, heads->first);
     struct cr_tile queries = queries_of(b, s);
     struct cr_argument scores = cr_at(of_member(b, s, s->v.scores, key_block(s)));
     struct cr_argument sums = cr_at(of_member(b, s, s->sums, s->width));
@@ -783,7 +783,7 @@ static void attend_shared(struct cr_builder *b, struct attention *s, const struc
     struct cr_share heads = {.first = head, .last = cr_let(b, "last", end), .most = s->part};
     attend_members(b, s, i, &heads);
     cr_end(b);
-    see_member(b, s, head);
+    set_member(b, s, head);
     s->member = CR_NONE;
 }
 

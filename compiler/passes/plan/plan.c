@@ -286,7 +286,7 @@ static void place_literals(struct cr_module *m)
 }
 
 /* Makes a segment and a function for each kernel; used if the pass `outline` was skipped. */
-static void take_kernels_singly(struct cr_module *m)
+static void add_single_segments(struct cr_module *m)
 {
     m->function = cr_calloc((size_t)m->n_kernels, sizeof *m->function);
     for (int i = 0; i < m->n_kernels; i++) {
@@ -298,7 +298,7 @@ static void take_kernels_singly(struct cr_module *m)
 void cr_pass_plan(struct cr_module *module)
 {
     if (!(module->has & CR_HAS_LOOPS))
-        take_kernels_singly(module);
+        add_single_segments(module);
     module->storage = cr_calloc((size_t)module->graph->n_nodes, sizeof *module->storage);
     place_ports(module);
     place_literals(module);

@@ -79,7 +79,7 @@ static double work_again(const struct search *s, int v)
     return s->values[v].work + before;
 }
 
-static void look_around(struct search *s)
+static void update_costs(struct search *s)
 {
     for (int v = s->now - 1; v >= 0; v--)
         s->next[v] = next_read(s, v);
@@ -122,7 +122,7 @@ static int find_victim(const struct search *s)
 static bool make_room(struct search *s, int64_t floats)
 {
     while (s->live + floats > s->budget) {
-        look_around(s);
+        update_costs(s);
         int victim = find_victim(s);
         if (victim < 0)
             return false;

@@ -93,7 +93,7 @@ static void add_part_where_shared(struct cr_titles *t, struct named_function *fu
 
 /* Adds parts to the titles of functions until they differ, or no part is left.  All kernels that
  * share a function have the same parts. */
-static void tell_apart(struct cr_titles *t)
+static void make_unique(struct cr_titles *t)
 {
     const struct cr_module *m = t->m;
     struct named_function *functions = cr_calloc((size_t)m->n_kernels, sizeof *functions);
@@ -116,7 +116,7 @@ static void tell_apart(struct cr_titles *t)
     free(functions);
 }
 
-/* Names of nodes are set first, because tell_apart compares titles. */
+/* Names of nodes are set first, because make_unique compares titles. */
 void cr_titles_find(struct cr_titles *titles, const struct cr_module *m)
 {
     const struct cr_graph *g = m->graph;
@@ -132,7 +132,7 @@ void cr_titles_find(struct cr_titles *titles, const struct cr_module *m)
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (cr_is_interface(&g->nodes[id]) && g->nodes[id].op != CR_OP_state)
             cr_names_add(&titles->leaves, g->nodes[id].name);
-    tell_apart(titles);
+    make_unique(titles);
 }
 
 void cr_titles_free(struct cr_titles *titles)

@@ -512,7 +512,7 @@ static void place_diagonal(struct tiling *t, int i, struct spot *spot)
 /* ---- one value ---- */
 
 /* Adds a remark with the scope of a value if it differs from the scope of the value before. */
-static void tell_scope(struct tiling *t, const struct cr_value *v)
+static void remark_scope(struct tiling *t, const struct cr_value *v)
 {
     const struct cr_where *where = &t->b->g->nodes[v->node].where;
     bool computes = v->source == CR_MAP || v->source == CR_REDUCE || v->source == CR_GATHER ||
@@ -599,7 +599,7 @@ static void place_value(struct tiling *t, int i, const struct cr_tile *dest)
 {
     const struct cr_value *v = &t->job->tiles->values[i];
     cr_id node = t->b->node;
-    tell_scope(t, v);
+    remark_scope(t, v);
     cr_find_role(t->b, t->job, t->roles, i, t->role);
     t->b->node = v->node;
     find_value(t, i, dest);
@@ -692,7 +692,7 @@ static void store_value(struct tiling *t, int i)
 
 /* Computes value i, directly at the destination if it is a result and that is possible; otherwise
  * stores it there. */
-static void do_value(struct tiling *t, int i)
+static void place_and_store(struct tiling *t, int i)
 {
     const struct cr_tile_job *job = t->job;
     int result = find_result(job->tiles, i);
@@ -715,6 +715,6 @@ void cr_schedule_tiles(struct cr_builder *b, const struct cr_tile_job *job)
     find_last_uses(t);
     for (int i = 0; i < job->tiles->n; i++)
         if (t->shapes[i].needed)
-            do_value(t, i);
+            place_and_store(t, i);
     free(t);
 }

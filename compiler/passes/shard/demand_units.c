@@ -56,7 +56,7 @@ static void ask_part(struct cr_shard *s, cr_id id, int axis, struct cr_wanted_pa
 }
 
 /* Copies the demand on an axis of node `id` to axis `to`, of the same size, of its operand `in`. */
-static void hand_on(struct cr_shard *s, cr_id id, int axis, cr_id in, int to)
+static void copy_demand(struct cr_shard *s, cr_id id, int axis, cr_id in, int to)
 {
     const struct cr_demand *d = &s->of[id].demand;
     ask_units(s, in, to, d->unit[axis]);
@@ -82,7 +82,7 @@ static void demand_slice(struct cr_shard *s, cr_id id, cr_id in)
     const struct cr_node *node = &s->g->nodes[id], *of = &s->g->nodes[in];
     for (int a = 0; a < node->rank; a++)
         if (node->shape[a] == of->shape[a])
-            hand_on(s, id, a, in, a);
+            copy_demand(s, id, a, in, a);
         else
             ask_part(
                 s, in, a,
@@ -100,7 +100,7 @@ static void demand_reshape(struct cr_shard *s, cr_id id, cr_id in)
             continue;
         int64_t unit = s->of[id].demand.unit[place.axis];
         if (place.split == 1 && place.merged == 1)
-            hand_on(s, id, place.axis, in, a);
+            copy_demand(s, id, place.axis, in, a);
         else if (unit * place.split % place.merged == 0)
             ask_units(s, in, a, unit * place.split / place.merged);
     }
@@ -135,7 +135,7 @@ static void demand_operand(struct cr_shard *s, cr_id id, int i)
             continue;
         int to = node->op == CR_OP_permute ? (int)node->index[a] : a - (node->rank - of->rank);
         if (to >= 0 && to < of->rank && of->shape[to] == node->shape[a])
-            hand_on(s, id, a, in, to);
+            copy_demand(s, id, a, in, to);
         else if (kind == CR_KIND_CONCAT && a == node->axis &&
                  s->of[id].demand.unit[a] == node->shape[a])
             ask_units(s, in, a, of->shape[a]);

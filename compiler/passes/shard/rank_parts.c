@@ -60,7 +60,7 @@ static cr_id add_part(struct cr_shard *s, struct parts *p, cr_id id, int axis);
  * axis, such as heads.  In a graph without attentions it returns false for arithmetic, so that none
  * is done twice: gradients read the inside of a softmax, and a copy of that softmax would look like
  * an attention. */
-static bool goes_along(const struct cr_shard *s, cr_id id, int axis)
+static bool is_along_axis(const struct cr_shard *s, cr_id id, int axis)
 {
     const struct cr_node *node = cr_shard_made(s, id);
     enum cr_kind kind = cr_ops[node->op].kind;
@@ -136,7 +136,7 @@ static cr_id add_part(struct cr_shard *s, struct parts *p, cr_id id, int axis)
 {
     if (id < p->n && p->made[id] != CR_NONE && p->axis[id] == axis)
         return p->made[id];
-    cr_id part = goes_along(s, id, axis)           ? add_work(s, p, id, axis)
+    cr_id part = is_along_axis(s, id, axis)        ? add_work(s, p, id, axis)
                  : moves_along(s->rw.to, id, axis) ? add_move(s, p, id, axis)
                                                    : add_slices(s, p->ranges, id, axis);
     if (id < p->n) {

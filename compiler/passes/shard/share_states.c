@@ -175,32 +175,32 @@ static bool keeps_axis(const struct cr_graph *g, cr_id expand)
 
 /* True if a rank's rows of a node can be computed from the same rows of its operands, or from
  * operands of one row. */
-static bool goes_along(const struct cr_graph *g, cr_id id)
+static bool is_row_by_row(const struct cr_graph *g, cr_id id)
 {
     enum cr_op op = g->nodes[id].op;
     return cr_kind_of(g, id) == CR_KIND_ELEMENTWISE || op == CR_OP_expand || op == CR_OP_const ||
            is_leaf(&g->nodes[id]);
 }
 
-/* Adds the need of a node to its operands.  A node for which goes_along is false is needed
+/* Adds the need of a node to its operands.  A node for which is_row_by_row is false is needed
  * whole. */
 static void ask_operands(struct sharing *s, cr_id id)
 {
-    if (s->need[id] & SHARE && !goes_along(s->g, id))
+    if (s->need[id] & SHARE && !is_row_by_row(s->g, id))
         s->need[id] |= WHOLE;
     bool shares = s->g->nodes[id].op != CR_OP_expand || keeps_axis(s->g, id);
     for (int i = 0; i < s->g->nodes[id].n_in; i++) {
         unsigned char *need = &s->need[cr_in(s->g, id, i)];
         if (s->need[id] & WHOLE)
             *need |= WHOLE;
-        if (s->need[id] & SHARE && goes_along(s->g, id))
+        if (s->need[id] & SHARE && is_row_by_row(s->g, id))
             *need |= shares ? SHARE : WHOLE;
     }
 }
 
 /* Stops sharing outputs that are needed whole anyway, or whose state is read whole.  Returns true
  * if there was one. */
-static bool drop_whole_ones(struct sharing *s)
+static bool unshare_whole(struct sharing *s)
 {
     bool dropped = false;
     for (int i = 0; i < s->g->n_outputs; i++) {
@@ -233,7 +233,7 @@ static void find_needs(struct sharing *s)
             s->need[s->g->outputs[i].id] |= s->target[i] == CR_NONE ? WHOLE : SHARE;
         for (cr_id id = s->g->n_nodes - 1; id >= 0; id--)
             ask_operands(s, id);
-    } while (drop_whole_ones(s));
+    } while (unshare_whole(s));
     for (int i = 0; i < s->g->n_outputs; i++)
         if (s->target[i] != CR_NONE && s->g->nodes[s->target[i]].op == CR_OP_input)
             s->is_shared[s->target[i]] = true;
@@ -308,7 +308,7 @@ static void build_node(struct sharing *s, cr_id id)
     }
     if (s->need[id] & WHOLE || cr_is_interface(node))
         cr_rewrite_copy(&s->rw, id);
-    if (s->need[id] & SHARE && goes_along(s->g, id) && !is_leaf(node))
+    if (s->need[id] & SHARE && is_row_by_row(s->g, id) && !is_leaf(node))
         s->share[id] = add_share(s, id);
 }
 

@@ -76,7 +76,7 @@ static int64_t rows_of(const struct check *c, int first)
 
 /* True if a piece continues a matrix: it is below the piece before it, or begins the next
  * columns. */
-static bool goes_on(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
+static bool continues_matrix(const struct check *c, const struct matrix *matrix, int64_t column, int64_t row,
                     const struct cr_layout_info *piece)
 {
     const struct cr_layout_info *p = &c->m->layouts[matrix->first];
@@ -102,7 +102,7 @@ static int find_panels(const struct check *c, int first, struct matrix *matrix)
         const struct cr_layout_info *piece = &c->m->layouts[matrix->end];
         if (matrix->end < c->m->n_layouts && verify_layout(c, matrix->end))
             return -1;
-        if (matrix->end == c->m->n_layouts || !goes_on(c, matrix, column, row, piece))
+        if (matrix->end == c->m->n_layouts || !continues_matrix(c, matrix, column, row, piece))
             return broken_layout(c, first, "the pieces of its panels do not follow each other");
         row = (row + piece->rows) % matrix->K;
         last = piece->last && row == 0;

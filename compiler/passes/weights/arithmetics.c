@@ -120,7 +120,7 @@ static void leave_piece(void *context, const struct cr_layout_info *info)
 
 /* Sets the arithmetic of weights to f32 if one product has weights with several; returns true if
  * there was such a product. */
-static bool leave_mixed(struct cr_module *m)
+static bool reset_mixed(struct cr_module *m)
 {
     bool any = false;
     for (int i = 0; i < m->n_kernels; i++) {
@@ -138,7 +138,7 @@ static bool leave_mixed(struct cr_module *m)
 
 void cr_keep_supported_arithmetics(struct cr_module *m)
 {
-    while (leave_mixed(m))
+    while (reset_mixed(m))
         ;
     for (cr_id id = 0; id < m->graph->n_nodes; id++)
         if (m->graph->nodes[id].op == CR_OP_param)

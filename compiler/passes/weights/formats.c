@@ -88,43 +88,43 @@ static void see_piece(void *context, const struct cr_layout_info *info)
 }
 
 /* Sets the format of a parameter back to f32. */
-static void leave(struct cr_graph *g, cr_id param)
+static void reset(struct cr_graph *g, cr_id param)
 {
     g->nodes[param].format = cr_format_of(CR_F32);
 }
 
-static void leave_all(struct cr_graph *g)
+static void reset_all(struct cr_graph *g)
 {
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].op == CR_OP_param)
-            leave(g, id);
+            reset(g, id);
 }
 
-static void leave_piece(void *context, const struct cr_layout_info *info)
+static void reset_piece(void *context, const struct cr_layout_info *info)
 {
     const struct pieces *p = context;
-    leave(p->g, info->param);
+    reset(p->g, info->param);
 }
 
 /* Sets the parameters of a weight matrix to f32 if they have several formats; returns true if they
  * had. */
-static bool leave_if_mixed(struct cr_graph *g, cr_id matrix)
+static bool reset_if_mixed(struct cr_graph *g, cr_id matrix)
 {
     struct pieces p = {g, CR_FORMAT_COUNT, true};
     cr_weight_pieces(g, matrix, see_piece, &p);
     if (!p.same)
-        cr_weight_pieces(g, matrix, leave_piece, &p);
+        cr_weight_pieces(g, matrix, reset_piece, &p);
     return !p.same;
 }
 
 /* Sets the right operands of all products of the script to f32 if they have several formats.
  * Returns true if one of them had several. */
-static bool leave_mixed_products(struct cr_graph *g, const bool *weights)
+static bool reset_mixed_products(struct cr_graph *g, const bool *weights)
 {
     bool any = false;
     for (cr_id id = 0; id < g->n_nodes; id++)
         if (g->nodes[id].op == CR_OP_matmul && weights[cr_in(g, id, 1)])
-            any |= leave_if_mixed(g, cr_weight_matrix(g, cr_in(g, id, 1)));
+            any |= reset_if_mixed(g, cr_weight_matrix(g, cr_in(g, id, 1)));
     return any;
 }
 
@@ -154,7 +154,7 @@ static bool reads_as_weight(const struct cr_graph *g, const bool *handed, cr_id 
 /* Sets parameters to f32 if a node other than a product or a gather reads them, directly or through
  * movement ops and concats.  Also sets the parameters that the script joins with such a parameter
  * in one matrix. */
-static void leave_known(struct cr_graph *g)
+static void reset_other_reads(struct cr_graph *g)
 {
     bool *weights = cr_find_weights(g), *handed = find_handed_in(g);
     bool *plain = cr_calloc((size_t)g->n_nodes, sizeof *plain);
@@ -164,9 +164,9 @@ static void leave_known(struct cr_graph *g)
         for (int i = 0; i < g->nodes[id].n_in; i++)
             plain[cr_in(g, id, i)] |= weights[id] ? plain[id] : !reads_as_weight(g, handed, id, i);
         if (g->nodes[id].op == CR_OP_param && plain[id])
-            leave(g, id);
+            reset(g, id);
     }
-    while (leave_mixed_products(g, weights))
+    while (reset_mixed_products(g, weights))
         ;
     free(weights);
     free(handed);
@@ -232,7 +232,7 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
     enum cr_format format;
     bool gradients = has_gradients(g);
     if (gradients)
-        leave_all(g);
+        reset_all(g);
     while (text)
         if (cr_read_name_rule(&rule, &text, "--format", path, error) ||
             read_format(&rule, &format, path, error) || apply_rule(g, &rule, format, path, error))
@@ -245,7 +245,7 @@ int cr_want_formats(struct cr_graph *g, const char *rules, const char *path, str
                        "%.400s: --format: %.200s is to be kept in %s, and there are gradients, "
                        "expected f32",
                        path, rounded->name, cr_formats[rounded->format].name);
-    leave_known(g);
+    reset_other_reads(g);
     return check_blocks(g, path, error);
 }
 
@@ -298,26 +298,26 @@ double cr_ref_bytes(const struct cr_graph *g, const struct cr_kernel *k, int r)
 }
 
 /* Sets parameters to f32 if a kernel reads them other than from panels or by whole rows. */
-static void leave_plain(struct cr_module *m)
+static void reset_plain(struct cr_module *m)
 {
     for (int i = 0; i < m->n_kernels; i++)
         for (int r = 0; r < m->kernels[i].n_refs; r++) {
             cr_id id = m->kernels[i].refs[r], param = cr_param_of(m->graph, id);
             if (param != CR_NONE && !cr_gathers_rows(m->graph, &m->kernels[i], r))
-                leave(m->graph, param);
+                reset(m->graph, param);
             for (int p = 0; p < m->graph->nodes[id].n_in && cr_is_joined(m->graph, id); p++)
-                leave(m->graph, cr_joined_param(m->graph, id, p));
+                reset(m->graph, cr_joined_param(m->graph, id, p));
         }
 }
 
 /* Sets the weights of a product to f32 if they have several formats; returns true if there was such
  * a product. */
-static bool leave_mixed(struct cr_module *m)
+static bool reset_mixed(struct cr_module *m)
 {
     bool any = false;
     for (int i = 0; i < m->n_kernels; i++) {
         cr_id matrix = cr_packed(&m->kernels[i]);
-        any |= matrix != CR_NONE && leave_if_mixed(m->graph, matrix);
+        any |= matrix != CR_NONE && reset_if_mixed(m->graph, matrix);
     }
     return any;
 }
@@ -334,15 +334,15 @@ static void count_weights(struct cr_module *m, int sign)
     }
 }
 
-/* Calls leave_mixed until it changes nothing, since a parameter that it sets to f32 may share
+/* Calls reset_mixed until it changes nothing, since a parameter that it sets to f32 may share
  * another matrix with parameters in other formats. */
 void cr_keep_supported_formats(struct cr_module *m)
 {
     if (!first_rounded(m->graph))
         return;
     count_weights(m, -1);
-    leave_plain(m);
-    while (leave_mixed(m))
+    reset_plain(m);
+    while (reset_mixed(m))
         ;
     count_weights(m, 1);
 }
