@@ -32,7 +32,7 @@ static bool lower_scores(struct cr_lowering *lw, const struct cr_attention *atte
     k->attention.factor = attention->direct ? 1 : cr_leave_out_factor(&k->attention.scores);
     ev->obstacle = attention->logits;
     *scores_map = ev->core_map;
-    return ev->core_seen; /* if not seen, a value between scores and logits is stored */
+    return ev->core_seen; /* else a value between scores and logits is stored */
 }
 
 /* Lowers the program of the sink, if there is one.  A sink is a score that belongs to no key. */
