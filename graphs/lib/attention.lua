@@ -1,11 +1,11 @@
--- Attention: which token looks at which, and what it takes over
--- (Vaswani et al.: Attention Is All You Need, 2017).
+-- Attention layers: each token takes a weighted mean of the values of the tokens that it sees (Vaswani et al.:
+-- Attention Is All You Need, 2017).
 
 local nn, masks = require "nn", require "masks"
 
 local attention = {}
 
--- The width of a head, if the embedding divides into that many.
+-- Returns the width of a head; raises an error unless n_head divides n_embd.
 function attention.head_size(n_embd, n_head)
     if n_head < 1 or n_embd % n_head ~= 0 then
         error("n_embd " .. n_embd .. " is not divisible by n_head " .. n_head)
@@ -21,13 +21,13 @@ function attention.soft_cap(s, cap)
     return cap * tanh(s / cap)
 end
 
--- Attention(Q, K, V) = softmax(Q K^T / sqrt(d)) V.  A score the mask forbids is -inf,
--- so its probability is 0; without a mask every token sees every token.  `drop`, if there
--- is one, is done to the probabilities.  how, if given, has what is done otherwise:
---     scale     in place of 1 / sqrt(d)
---     soft_cap  of the scores, or none
---     bias      added to the scores, such as masks.alibi, or none
---     softmax   in place of nn.softmax, such as nn.safe_softmax
+-- Attention(Q, K, V) = softmax(Q K^T / sqrt(d)) V.  The score of a key that
+-- the mask hides is -inf, so its probability is 0; without a mask every token
+-- sees every token.  `drop`, if given, is a function applied to the
+-- probabilities.  `how`, if given, is a table of deviations: `scale` replaces
+-- 1 / sqrt(d); `soft_cap` is a cap of the scores; `bias` is added to the
+-- scores, for example masks.alibi; `softmax` replaces nn.softmax, for example
+-- by nn.safe_softmax.
 function attention.attend(q, k, v, mask, drop, how)
     how = layer_options("attention.attend", how or {}, {
         scale = "number|tensor?", soft_cap = "number|tensor?", bias = "tensor?",
@@ -42,11 +42,11 @@ function attention.attend(q, k, v, mask, drop, how)
     return matmul(probs, v)
 end
 
--- Grouped-query attention: q [B, H, T, d] has H heads, k and v [B, G, T, d] have G, each of
--- which H / G queries share (Ainslie et al.: GQA, 2023).  With one for all it is multi-query
--- attention (Shazeer: Fast Transformer Decoding, 2019), with one each the usual attention.
--- The rest is as for attend; a bias is [H, T, T], or [B, 1, T, T] for all heads alike, and so is a mask
--- of four axes.
+-- Grouped-query attention: q [B, H, T, d] has H heads, k and v [B, G, T, d] have G heads, each of which
+-- H / G heads of queries share (Ainslie et al.: GQA, 2023).  G = 1 is multi-query attention (Shazeer:
+-- Fast Transformer Decoding, 2019), G = H is ordinary attention.  The other arguments are as for
+-- attend; a bias or a mask of scores is [H, T, T], or has four axes: [B, 1, T, T] is the same for all
+-- heads.
 function attention.grouped(q, k, v, mask, drop, how)
     local B, H, T, d = unpack(q.shape)
     local G, S = k:size(2), k:size(3)
@@ -68,19 +68,19 @@ function attention.grouped(q, k, v, mask, drop, how)
     return y:reshape{B, H, T, v:size(-1)}
 end
 
--- [B, T, H d] to [B, H, T, d]: each head a matrix of its own.
+-- Reshapes [B, T, H d] to [B, H, T, d]: one matrix for each head.
 function attention.split_heads(x, n_head)
     local B, T, C = unpack(x.shape)
     return x:reshape{B, T, n_head, C / n_head}:transpose(2, 3)
 end
 
--- [B, H, T, d] back to [B, T, H d].
+-- Reshapes [B, H, T, d] back to [B, T, H d].
 function attention.merge_heads(x)
     local B, H, T, d = unpack(x.shape)
     return x:transpose(2, 3):reshape{B, T, H * d}
 end
 
--- The i-th of n equal parts of the last axis, from 0.
+-- Returns part i, counted from 0, of n equal parts of the last axis.
 local function part(x, i, n)
     local B, T, C = unpack(x.shape)
     return x:slice({0, 0, i * C / n}, {B, T, C / n})
@@ -133,7 +133,7 @@ function attention.separate(x, config)
     return (scope(names.out, nn.linear, y, C, o.out_bias))
 end
 
--- One head with its own projections, [B, T, n_embd] to [B, T, size].
+-- One attention head with its own projections: [B, T, n_embd] to [B, T, size].
 local function head(x, size, o)
     local k = scope("key", nn.linear, x, size, false)
     local q = scope("query", nn.linear, x, size, false)
@@ -141,8 +141,8 @@ local function head(x, size, o)
     return attention.attend(q, k, v, o.mask, o.drop)
 end
 
--- The same with a projection a head: heads.0.key, heads.0.query, ... and proj.
--- config: n_head, mask (or none), drop (of probabilities, or none).
+-- Multi-head self-attention with projections for each head: heads.0.key, heads.0.query, ... and proj. config:
+-- n_head, mask (or none), drop (of probabilities, or none).
 function attention.of_heads(x, config)
     local o = layer_options("attention.of_heads", config,
         {n_head = "size", mask = "tensor?", drop = "function?"})

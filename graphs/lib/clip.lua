@@ -7,7 +7,7 @@ local masks, transformer = require "masks", require "transformer"
 
 local clip = {}
 
--- Options of the towers, by their names; in a script each begins with text_ or vision_.
+-- Options of both towers; in a script, each name begins with text_ or vision_.
 local tower_options = {
     text = {
         vocab_size = 49408, max_position_embeddings = 77, projection_size = 0, eos_token_id = 49407,
@@ -21,7 +21,7 @@ local tower_options = {
     },
 }
 
--- Gives the keys that stand at `place` in config.json their options, and ignores what means nothing there.
+-- Maps the keys of config.json at `place` to the options of a tower; ignores keys that do not concern the graph.
 local function place_keys(keys, ignored, tower, place)
     for name in pairs(tower_options[tower]) do keys[place .. name] = tower .. "_" .. name end
     for _, name in ipairs(ignored) do
@@ -30,8 +30,8 @@ local function place_keys(keys, ignored, tower, place)
     keys[place .. "model_type"] = place == "" and "model_type" or false
 end
 
--- The three arguments of `options` for a script with these towers: where each stands in config.json, {text =
--- "text_config"}, or {text = ""} at the top.  own: more options, and defaults of the towers' ones.
+-- Returns the three arguments of `options` for a script with these towers.  places: their places in config.json,
+-- {text = "text_config"}, or {text = ""} for the top.  own: more options, and other defaults of the towers'.
 function clip.options(places, own)
     local keys = huggingface.keys({"dropout", "logit_scale_init_value", "projection_dim", "tie_word_embeddings"}, true)
     local declared, sizes, ignored = {
@@ -57,7 +57,7 @@ function clip.options(places, own)
     return declared, keys, sizes
 end
 
--- The options of one tower, without text_ or vision_ in front.
+-- Returns the options of one tower, without the prefix text_ or vision_.
 function clip.tower(o, tower)
     local options = {B = o.B, T = o.T}
     for name in pairs(tower_options[tower]) do options[name] = o[tower .. "_" .. name] end
@@ -83,15 +83,15 @@ local function blocks(x, o, mask)
     end))
 end
 
--- Ids [1, n] of a text, n being a length, filled up to `size` by the id `pad`.
+-- Pads ids [1, n] of a text, where n is a length, to `size` ids by the id `pad`.
 local function fill(ids, n, size, pad)
     local at = iota({size}, 1)
     local filled = where(lt(at, n), gather(ids:reshape{n}, minimum(at, n - 1)), pad)
     return (filled:reshape{1, size})
 end
 
--- [B, T, C] of the input ids [B, T], and ids.  A token sees those before it, or all; with an id `pad` a text is
--- filled up to all positions.
+-- Returns the vectors [B, T, C] of the input ids [B, T], and ids.  A token sees the earlier ones if `is_causal`,
+-- else all; with an id `pad` a text is padded to all positions.
 function clip.text(o, is_causal, pad)
     local ids = input("ids", {o.B, o.T}, "i32")
     if pad and (pad < 0 or pad >= o.vocab_size) then
@@ -107,8 +107,8 @@ function clip.text(o, is_causal, pad)
     return scope("text_model", tower), ids
 end
 
--- The vectors [B, C] of the tokens that end the texts: the first of that id or, as in files of old, where it is 2,
--- those of the largest id.
+-- Returns the vectors [B, C] of the tokens that end the texts: the first token with the id eos or, in old files,
+-- where eos is 2, the token with the largest id.
 function clip.ends(x, ids, eos)
     local B, T, C = x:size(1), x:size(2), x:size(-1)
     local at = argmax(eos == 2 and ids or int(eq(ids, eos)), 2, false)
@@ -116,15 +116,15 @@ function clip.ends(x, ids, eos)
     return gather(x:reshape{B * T, C}, at + iota({B}, 1) * T)
 end
 
--- What a script returns for a text of `features` [1, C]: with o.pooling one vector, else the outputs.
+-- Returns the result of a script for `features` [1, C] of a text: one vector if o.pooling is set, else `outputs`.
 function clip.outputs(o, features, outputs)
     if o.pooling == "none" then return outputs end
     local v = features:reshape{features:size(-1)}
     return {embedding = o.normalize and embedding.normalize(v) or v}
 end
 
--- [B, patches, C] of the input pixel_values, with a vector for the class in front or without; how: bias (of the
--- patches), class, and norm_before and norm_after, names or none.
+-- Returns [B, patches, C] for the input pixel_values, with or without a class vector in front.  how: bias (of the
+-- patches), class, and norm_before and norm_after, each a name or nil.
 function clip.vision(o, how)
     local height, width = huggingface.pair(o, "image_size")
     local size = {huggingface.pair(o, "patch_size")}
@@ -143,7 +143,7 @@ function clip.vision(o, how)
     end))
 end
 
--- Attention of one learned query to all patches, and a feed-forward part: [B, P, C] to [B, C].
+-- Attention of one learned query to all patches, then a feed-forward part: [B, P, C] to [B, C].
 function clip.attention_pool(x, o)
     local B, P, C = unpack(x.shape)
     local probe = param("probe", {1, 1, C}, {normal = 0.02})
@@ -162,7 +162,7 @@ function clip.attention_pool(x, o)
     return (y + feed_forward(o)(n)):reshape{B, C}
 end
 
--- CLIP's towers, [B, T, C] and the vectors [B, C] of all.
+-- The text tower of CLIP: returns [B, T, C] and the vectors [B, C] of the texts.
 function clip.clip_text(o)
     local x, ids = clip.text(o, true)
     return x, clip.ends(x, ids, o.eos_token_id)
@@ -174,7 +174,7 @@ function clip.clip_vision(o)
     return x, scope("vision_model.post_layernorm", nn.layer_norm, first, {eps = o.layer_norm_eps})
 end
 
--- Defaults of SigLIP's options, and `own`.
+-- Returns defaults for SigLIP's options, with `own` added.
 function clip.siglip(own)
     return huggingface.merge({
         text_vocab_size = 32000, text_max_position_embeddings = 64, text_hidden_size = 768,
@@ -184,7 +184,7 @@ function clip.siglip(own)
     }, own)
 end
 
--- SigLIP's towers: the vector of a text is that of its last token, through a layer.  pad: as of clip.text.
+-- SigLIP's text tower: the vector of a text is that of its last token, after a layer.  pad: see clip.text.
 function clip.siglip_text(o, pad)
     local x = clip.text(o, false, pad)
     local last = x:slice({0, x:size(2) - 1, 0}, {o.B, 1, o.hidden_size}):reshape{o.B, o.hidden_size}

@@ -1,4 +1,4 @@
--- One vector for a text, made of the vectors of its tokens (Reimers, Gurevych: Sentence-BERT, 2019).
+-- Computes one vector for a text from the vectors of its tokens (Reimers, Gurevych: Sentence-BERT, 2019).
 
 local nn = require "nn"
 
@@ -7,7 +7,7 @@ local embedding = {}
 -- Kinds of pooling, by the values of an option `pooling`; the names are those of sentence-transformers.
 embedding.poolings = {"none", "cls", "mean", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"}
 
--- By kind: a vector [1, C] of the rows [T, C] of n tokens, an i32 tensor.
+-- By kind of pooling: a function from the rows [T, C] of n tokens, n an i32 tensor, to a vector [1, C].
 local pools = {
     cls = function(rows) return gather(rows, iota({1}, 1)) end,
     lasttoken = function(rows, n) return gather(rows, reshape(n - 1, {1})) end,
@@ -20,14 +20,14 @@ local pools = {
     end,
 }
 
--- Rows [n, 1]: whether a token is behind the first `skip`.
+-- Rows [n, 1]: true for tokens after the first `skip`.
 local function is_behind(n, skip) return ge(iota({n}, 1), skip):reshape{n, 1} end
 
--- A sum of rows divided by a sum of weights; zeros if no token has a weight.
+-- Returns a sum of rows divided by a sum of weights; zeros if the weights are 0.
 local function divided(rows, weights) return rows / maximum(weights, 1e-9) end
 
--- The same kinds for the rows behind the first `skip`.  Without any, cls is the first row, max -infinity, and the
--- others are zeros.
+-- The same kinds for the rows after the first `skip`.  If there are none, cls is the first row, max is -infinity,
+-- and the other kinds are zeros.
 local later_pools = {
     cls = function(rows, n, skip) return gather(rows, reshape(int(gt(n, skip)) * skip, {1})) end,
     lasttoken = function(rows, n, skip) return where(gt(n, skip), pools.lasttoken(rows, n), 0) end,
@@ -44,7 +44,7 @@ local later_pools = {
     end,
 }
 
--- The vector [C] of x [1, n, C], n being a length; the first `skip` tokens, such as those of a prompt, do not count.
+-- Pools x [1, n, C], where n is a length, to a vector [C]; ignores the first `skip` tokens, such as a prompt's.
 function embedding.pool(x, n, how, skip)
     local C = x:size(-1)
     local rows = x:reshape{n, C}
@@ -52,12 +52,12 @@ function embedding.pool(x, n, how, skip)
     return later_pools[how](rows, n, skip):reshape{C}
 end
 
--- A vector of length 1; zeros stay zeros.
+-- Scales a vector to length 1; zeros stay zeros.
 function embedding.normalize(v)
     return v / maximum(sqrt(sum(v * v, 1)), 1e-12)
 end
 
--- "a b c" as {"a", "b", "c"}, with any separator of one character.
+-- Splits "a b c" into {"a", "b", "c"}; the separator is any one character.
 local function split(text, separator)
     local list, start = {}, 1
     for i = 1, #text + 1 do
@@ -69,14 +69,14 @@ local function split(text, separator)
     return list
 end
 
--- By the names of PyTorch's classes.
+-- Activations by the names of PyTorch's classes.
 local activations = {
     GELU = nn.gelu, Identity = function(x) return x end, ReLU = nn.relu, SiLU = nn.silu,
     Sigmoid = sigmoid, Tanh = tanh,
 }
 
--- A Dense of sentence-transformers: "FOLDER IN OUT ACTIVATION BIAS" as a list, and "residual" behind it if
--- the vector is added, through a matrix if its size is another one.
+-- Applies a Dense of sentence-transformers, a list from "FOLDER IN OUT ACTIVATION BIAS".  A further item
+-- "residual" adds the vector itself, by way of a matrix if the sizes differ.
 local function dense(v, module)
     local name, width, size, act, bias, residual = unpack(module)
     if tonumber(width) ~= v:size(1) then
@@ -96,7 +96,7 @@ local function dense(v, module)
     return y:reshape{size}
 end
 
--- A LayerNorm of sentence-transformers: "LayerNorm FOLDER DIMENSION" as a list.
+-- Applies a LayerNorm of sentence-transformers, a list from "LayerNorm FOLDER DIMENSION".
 local function layer_norm(v, module)
     local _, name, dimension = unpack(module)
     if tonumber(dimension) ~= v:size(1) then
@@ -142,12 +142,12 @@ embedding.options = {
     score = "",        -- "YES,NO" or "YES", the tokens of a reranker
 }
 
--- True for a model that makes one vector, logits or a score of a text, whose length is known when it runs.
+-- True if a model returns one vector, logits or a score for a text, whose length is known only in a run.
 function embedding.is_whole(o)
     return o.pooling ~= "none" or o.classes > 0 or o.score ~= ""
 end
 
--- The input ids [B, n] and n: o.T or, for one vector of a text, a length of up to o.T.
+-- Returns the input ids [B, n] and n: o.T or, if there is one vector for a text, a length of up to o.T.
 function embedding.ids(o)
     local n = o.T
     if embedding.is_whole(o) then n = length("T", o.T) end
@@ -184,9 +184,9 @@ local function score(x, n, o, logits)
     return #words == 1 and y or slice(y, {0}, {1}) - slice(y, {1}, {1})
 end
 
--- What a decoder returns of x [B, n, C], the vectors of its ids: with o.pooling one vector, with o.classes
--- the logits of a classifier, with o.score that of a reranker, else the logits that the function
--- logits(x, tokens) makes of x; with tokens, an i32 tensor, only theirs.
+-- Returns the result of a decoder for x [B, n, C], the vectors of its ids: one vector if o.pooling is set, logits
+-- of classes if o.classes is, a score if o.score is, else logits(x, tokens), the logits that the caller's
+-- function computes: of all tokens or, if `tokens`, an i32 tensor, is given, of those.
 function embedding.of_decoder(x, ids, n, o, logits)
     if o.score ~= "" then return {logits = score(x, n, o, logits)} end
     if o.classes > 0 then return {logits = classify(x, ids, n, o)} end

@@ -1,4 +1,4 @@
--- Encoders of texts whose every token sees every other one, as BERT is one (Devlin et al., 2019): options,
+-- Encoders of texts in which every token sees every other one, such as BERT (Devlin et al., 2019): options,
 -- inputs, embeddings, blocks, heads and outputs.  Options and parameters have Hugging Face's names.
 
 local nn = require "nn"
@@ -7,7 +7,7 @@ local masks, transformer = require "masks", require "transformer"
 
 local encoder = {}
 
--- Options that encoders share, and those of one family, whose defaults count.
+-- Returns the options that all encoders have, with the family's own options and defaults, `own`, added.
 function encoder.options(own)
     return huggingface.merge({
         B = 1, T = 16, -- texts, tokens
@@ -45,12 +45,12 @@ function encoder.texts(o, most)
     return {T = T, n = n, ids = input("ids", {o.B, T}, "i32"), mask = present and masks.padding(present)}
 end
 
--- Which of two texts a token belongs to, i32 [B, T]; zeros if no file is given.
+-- The input that says to which of two texts a token belongs, i32 [B, T]; zeros if no file is given.
 function encoder.types(o, texts)
     return input("token_type_ids", {o.B, texts.T}, "i32", {fill = 0})
 end
 
--- i32 [B, T]: positions that count from pad + 1 on; padding has position `pad`, also amid a text.
+-- i32 [B, T]: positions counted from pad + 1; padding has the position `pad`, also inside a text.
 function encoder.positions_past(pad, ids)
     local there = int(ne(ids, pad))
     return cumsum(there, 2) * there + pad
@@ -74,7 +74,7 @@ function encoder.embeddings(texts, o, size)
     return (scope("LayerNorm", nn.layer_norm, x, {eps = o.layer_norm_eps}))
 end
 
--- x [B, T, C] moved along the tokens: row t is row t + by, or zeros where a text has no such token.
+-- Shifts x [B, T, C] along the tokens: row t becomes row t + by, or zeros if the text has no such token.
 function encoder.shifted(x, by, texts)
     local T = texts.T
     local at, last = iota({T}, 1) + by, iota({T}, 1) * 0 + T - 1
@@ -89,7 +89,7 @@ encoder.bert_names = {
     inner = "intermediate.dense", outer = "output.dense", outer_norm = "output.LayerNorm",
 }
 
--- The layers of a block: attention as attention.separate takes it, and the feed-forward as a function.
+-- Returns a block's layers: attention as a config of attention.separate, the feed-forward as a function.
 local function layers_of(o, texts, names, bias, position)
     return {
         n_head = o.num_attention_heads, mask = texts.mask, names = names.attention, position = position,
@@ -120,7 +120,7 @@ function encoder.block(o, texts, names, bias, position)
     end
 end
 
--- The same with the norms before attention and feed-forward, names.attention_norm and names.inner_norm.
+-- A block with the norms before attention and feed-forward: names.attention_norm and names.inner_norm.
 function encoder.pre_norm_block(o, texts, names, bias, position)
     local function norm(name, x) return (scope(name, nn.layer_norm, x, {eps = o.layer_norm_eps})) end
     local layer, feed_forward = layers_of(o, texts, names, bias, position)
@@ -133,12 +133,12 @@ function encoder.pre_norm_block(o, texts, names, bias, position)
     end
 end
 
--- tanh of a layer: [B, C] of the first tokens to vectors of texts.
+-- Returns a head: tanh of a linear layer on the vectors [B, C] of the first tokens.
 function encoder.pooler(name)
     return function(first) return tanh(scope(name, nn.linear, first, first:size(-1))) end
 end
 
--- The head for classes as RoBERTa has it: classifier.dense, an activation, and classifier.out_proj.
+-- Returns RoBERTa's head for classes: classifier.dense, an activation, and classifier.out_proj.
 function encoder.two_layers(act)
     return function(first, classes)
         local y = act(scope("classifier.dense", nn.linear, first, first:size(-1)))
@@ -161,14 +161,14 @@ function encoder.word_head(o, size, act, names)
     end
 end
 
--- The vectors [B, C] of the first tokens.
+-- Returns the vectors [B, C] of the first tokens.
 function encoder.first_of(x, texts)
     local B, C = x:size(1), x:size(-1)
     if type(texts.T) == "number" then return x:slice({0, 0, 0}, {B, 1, C}):reshape{B, C} end
     return embedding.pool(x, texts.T, "cls"):reshape{1, C}
 end
 
--- The means [B, C] of the vectors of all tokens that are there.
+-- Returns the means [B, C] of the vectors of all tokens that are not padding.
 function encoder.mean_of(x, texts)
     local B, C = x:size(1), x:size(-1)
     if type(texts.T) ~= "number" then return embedding.pool(x, texts.T, "mean"):reshape{1, C} end
@@ -177,7 +177,7 @@ function encoder.mean_of(x, texts)
     return sum(x * there, 2, false) / sum(there, 2, false)
 end
 
--- [B, classes], or [classes] of one text.
+-- Returns logits [B, classes]; [classes] for one text of unknown length.
 local function classify(x, o, texts, heads)
     local logits
     if heads.classes then
@@ -198,7 +198,7 @@ local function classify(x, o, texts, heads)
     return type(texts.T) == "number" and logits or logits:reshape{o.classes}
 end
 
--- [B, T, classes]
+-- Returns logits [B, T, classes] of the tokens.
 local function classify_tokens(x, o, heads)
     return heads.tokens and heads.tokens(x) or scope("classifier", nn.linear, x, o.token_classes)
 end

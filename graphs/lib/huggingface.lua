@@ -1,11 +1,11 @@
--- What the keys of Hugging Face's config.json mean to the scripts of whole models.
+-- Interprets the keys of Hugging Face's config.json for the scripts of whole models.
 
 local nn = require "nn"
 local rotary, transformer = require "rotary", require "transformer"
 
 local huggingface = {}
 
--- "a,b" as {"a", "b"}
+-- Splits "a,b" into {"a", "b"}.
 local function split(text)
     local list, start = {}, 1
     for i = 1, #text + 1 do
@@ -17,7 +17,7 @@ local function split(text)
     return list
 end
 
--- A set of the names in texts with spaces between.
+-- Returns the set of the names in some texts, which spaces separate.
 local function set(...)
     local names = {}
     for _, text in ipairs {...} do
@@ -32,7 +32,7 @@ local function set(...)
     return names
 end
 
--- Keys that mean nothing to a graph: of training, of generation, of files, of ways to compute the same.
+-- Keys that do not affect a graph: about training, generation, files, or ways to compute the same result.
 local ignored = set(
     "_attn_implementation _attn_implementation_autoset _attn_implementation_internal",
     "_commit_hash _flash_attn_2_enabled _name_or_path _num_labels add_prefix_space architectures",
@@ -59,7 +59,7 @@ local ignored = set(
     "transformers_version typical_p unk_token_id unsloth_fixed unsloth_version use_bfloat16",
     "use_cache use_return_dict")
 
--- Words of keys that are of a kind that changes numbers.
+-- Words that mark a key which may change the results.
 local numeric = set(
     "absolute act activation activations adapter adapters alibi attention attentions attn audio",
     "awq bias biased biases bidirectional bit bits block blocks bnb cap capping causal channels",
@@ -77,30 +77,30 @@ local numeric = set(
     "softmax sparse sparsity ssm stages state states stride swiglu temperature theta tie tied",
     "transpose video vision vocab vocabulary width window windowed windows xpos yarn")
 
--- Words that say of such a key that it is about training, files or a way to compute the same.
+-- Words that mark such a key as harmless: it is about training, files or a way to compute the same result.
 local harmless = set(
     "batch cache checkpoint checkpointing checkpoints classifier compile deepspeed drop dropout",
     "dropouts dtype efficient epoch epochs file files flash fp32 fused generation gradient impl",
     "implementation init initialization initializer label labels layerdrop liger loss losses",
     "matryoshka optimizer pdrop sdpa seed summary teacher tokenizer train training triton xformers")
 
--- Tables that other programs read, and transformers does not.
+-- Tables for other programs, which transformers does not read.
 local foreign = {"dual_chunk_attention_config."}
 
--- Tables that say that weights are kept in other formats than f32, f16 and bf16.
+-- Tables by which a file says that its weights are quantised.
 local quantized = {"quantization_config.", "compression_config."}
 
--- What a file says of a part that a model is without where it is not there by nature.
+-- Values by which a file says that a model lacks a part.
 local without = set("false 0 -1 none None")
 
--- Parts that such a model has by nature, so that to be without is a change.
+-- Parts that such a model always has, so that a file which says that it lacks one is an error.
 local natural = set(
     "attention causal embedding embeddings glu is_causal layer_norm layernorm mlp norm position",
     "position_embedding position_embeddings positional_embeddings residual rms_norm rmsnorm rope",
     "rotary rotary_emb rotary_embedding rotary_embeddings scale scale_attention scale_attn_weights",
     "softmax")
 
--- The words of a key: what stands between characters that are no letters or digits.
+-- Returns the words of a key: its runs of letters and digits.
 local function words_of(key)
     local words, start = {}, 1
     key = key:lower()
@@ -114,7 +114,7 @@ local function words_of(key)
     return words
 end
 
--- Whether one of some words is in a set.
+-- True if any of some words is in a set.
 local function any(words, names)
     for _, word in ipairs(words) do
         if names[word] then return true end
@@ -127,7 +127,7 @@ local function ends_in(key, last)
     return #key >= #last and key:sub(#key - #last + 1) == last
 end
 
--- Whether a key asks for a part that such a model has by nature: "use_rope", "rope".
+-- True if a key, such as "use_rope" or "rope", asks for a part that such a model always has.
 local function is_natural(key)
     for _, first in ipairs {"use_", "with_", "has_", "add_", "apply_", "enable_", "do_"} do
         if key:sub(1, #first) == first then key = key:sub(#first + 1) end
@@ -135,7 +135,7 @@ local function is_natural(key)
     return natural[key] or false
 end
 
--- Whether a key begins with one of some texts.
+-- True if a key begins with any of some texts.
 local function begins_with(key, list)
     for _, first in ipairs(list) do
         if key:sub(1, #first) == first then return true end
@@ -151,8 +151,8 @@ local function all_are(list, text)
     return true
 end
 
--- Keys of a part that stands beside the vectors or behind them and that a script without such an option does
--- not have: heads, poolers, projections of towers.  No class of transformers reads them without that part.
+-- Keys of parts besides the model that computes the vectors: heads, poolers, projections of towers.  A script
+-- without options for such a part lacks it, and no class of transformers reads these keys without it.
 local elsewhere = set(
     "add_pooling_layer classifier_activation classifier_bias classifier_dim classifier_hidden_size",
     "colbert_dim contrastive_dim decoder_bias dense_out_dim doc_stride head_hidden_size head_type",
@@ -161,14 +161,14 @@ local elsewhere = set(
     "projection_hidden_act projection_size query_length sparse_pred_ignore_index sparse_prediction",
     "sentence_embedding_dimension span_heads student_layers tie_weights_ word_embedding_dimension")
 
--- The width of a head as the sizes of a file have it.
+-- Returns the width of a head by the sizes in a file.
 local function head_width(values)
     local width = tonumber(values.hidden_size or values.n_embd or "")
     local heads = tonumber(values.num_attention_heads or values.n_head or "")
     return width and heads and width / heads
 end
 
--- A function of a value, all values of the file and the value's key: whether one of some other keys has the value.
+-- Returns a function of a value and all values of its file: true if one of some other keys has the same value.
 local function repeats(...)
     local names = {...}
     return function(value, values, key)
@@ -182,12 +182,12 @@ end
 -- Whether a value is the width of a head.
 local function is_head_width(value, values) return tonumber(value) == head_width(values) end
 
--- Whether a value is a text.
+-- Returns a function of a value: true if the value equals `text`.
 local function is_text(text)
     return function(value) return value == text end
 end
 
--- Keys whose value may say what is so without them: a function of the value, all values of the file and the key.
+-- By key: a function of the value, all values and the key; true if the value says what holds without the key.
 local agrees = {
     activation = function(value, values)
         return value == values.hidden_act or value == "swiglu" and values.hidden_act == "silu"
@@ -220,10 +220,10 @@ for names, function_of in pairs {
     for name in pairs(set(names)) do agrees[name] = function_of end
 end
 
--- Keys that say that linear layers have biases.
+-- Keys by which a file says whether linear layers have biases.
 local has_biases = set("attention_bias bias mlp_bias qkv_bias use_bias")
 
--- Whether a file names code of its own, which may read other keys than the class of transformers.
+-- True if a file names code of its own, which may read other keys than the class of transformers does.
 local function has_code(values)
     for name in pairs(values) do
         if begins_with(name, {"auto_map"}) then return true end
@@ -231,9 +231,9 @@ local function has_code(values)
     return false
 end
 
--- What a key means that neither `options` nor `ignored` knows, whose value is a text; `values` are all
--- of the file.  True: nothing to the numbers, as far as its name says; false: nothing; nil: it
--- may change them.
+-- Judges a key that neither `options` nor `ignored` knows, with a text as value; `values` are all values of the
+-- file.  Returns true if the key seems harmless by its name, false if it certainly has no effect, nil if it may
+-- change the results.
 local function judge(key, value, values, biased)
     local words = words_of(key)
     if begins_with(key, quantized) then return nil end
@@ -321,7 +321,7 @@ for _, name in ipairs {"layer_norm_eps", "layer_norm_epsilon", "norm_eps", "rms_
     huggingface.sizes[name] = {0, 1, null = false}
 end
 
--- The n numbers that an option says, which is a list in config.json: "8,16"; a single one counts n times.
+-- Returns the n numbers of an option, a list in config.json: "8,16"; a single number is used n times.
 function huggingface.numbers(o, name, n)
     local items, numbers = split(o[name]), {}
     for i = 1, n do
@@ -333,7 +333,7 @@ function huggingface.numbers(o, name, n)
     return numbers
 end
 
--- The two sizes that an option says: "384,640" is height and width, "224" is both.
+-- Returns the two sizes of an option: "384,640" is height and width, "224" is both.
 function huggingface.pair(o, name)
     local sizes = split(o[name])
     for i = 1, 2 do
@@ -347,7 +347,7 @@ function huggingface.pair(o, name)
     return sizes[1], sizes[2]
 end
 
--- Two tables of options as one; the second one counts.  It is what `options` returned if the first one is.
+-- Merges two tables of options; the second has priority.  The first decides if the result counts as `options`'.
 function huggingface.merge(defaults, own)
     local all = {}
     for name, value in pairs(defaults) do all[name] = value end
@@ -372,7 +372,7 @@ local activations = {
     sigmoid = sigmoid, silu = nn.silu, swish = nn.silu, tanh = tanh,
 }
 
--- The choices of an option that names an activation; the first is the default.
+-- Returns the choices for an option that names an activation; the first one is the default.
 function huggingface.activations(default)
     local list = {default}
     for name in pairs(activations) do
@@ -385,7 +385,7 @@ function huggingface.activation(name)
     return activations[name]
 end
 
--- The gated linear unit of an activation.
+-- Returns the gated linear unit that uses an activation.
 local function gate_by(act)
     return function(gate, up) return act(gate) * up end
 end
@@ -393,7 +393,7 @@ end
 local gated = {}
 for name, act in pairs(activations) do gated[name] = gate_by(act) end
 
--- The same for gated linear units.
+-- Returns the choices for an option that names the activation of a gated linear unit.
 function huggingface.gated_activations(default)
     return huggingface.activations(default)
 end
@@ -402,7 +402,7 @@ function huggingface.gated(name)
     return gated[name]
 end
 
--- The options of rotary positions; 0 and "" stand for what config.json does not say.
+-- Returns the options of rotary positions; 0 and "" mean that config.json does not have the key.
 function huggingface.rope_options()
     return {
         rope_theta = {number = 10000}, max_position_embeddings = 0,
@@ -416,7 +416,7 @@ function huggingface.rope_options()
     }
 end
 
--- The same as options of a layer.
+-- The same options in the form that layer_options takes.
 huggingface.of_rope = {}
 for name, default in pairs(huggingface.rope_options()) do
     local value = type(default) == "table" and (default.number or default[1])
@@ -432,19 +432,19 @@ local function given(o, name)
     return o[name]
 end
 
--- The context that a model was trained with; a file that does not say it has not made it longer.
+-- Returns the context with which a model was trained; if the file does not say, the model's whole context.
 local function trained_context(o)
     if o.rope_original_max_position_embeddings > 0 then return o.rope_original_max_position_embeddings end
     return given(o, "max_position_embeddings")
 end
 
--- By how much the context was made longer.
+-- Returns the factor by which the context was extended after training.
 local function rope_factor(o)
     if o.rope_factor > 0 then return o.rope_factor end
     return given(o, "max_position_embeddings") / given(o, "rope_original_max_position_embeddings")
 end
 
--- The factors of frequencies, for short contexts or for long ones.
+-- Returns LongRoPE's factors of the frequencies: those for short contexts or those for long ones.
 local function rope_factors(o, T, d)
     local long = T > given(o, "rope_original_max_position_embeddings")
     local name = long and "rope_long_factor" or "rope_short_factor"
@@ -457,7 +457,7 @@ local function rope_factors(o, T, d)
     return factors
 end
 
--- Frequencies by rope_type, and what cosines and sines are multiplied by.
+-- By rope_type: a function that returns frequencies, and a factor of all cosines and sines.
 local kinds = {
     linear = function(o, w) return rotary.linear(w, given(o, "rope_factor")) end,
     -- "NTK-aware" scaling with a fixed factor, as GTE has it: of theta, and of all frequencies alike.
@@ -490,7 +490,7 @@ local kinds = {
     end,
 }
 
--- The angles that T positions turn the first d numbers of a head by.
+-- Returns the angles by which T positions rotate the first d numbers of a head.
 function huggingface.rope(o, T, d)
     o = layer_options("huggingface.rope", o, huggingface.of_rope)
     if d < 2 or d % 2 ~= 0 then
@@ -506,14 +506,14 @@ function huggingface.rope(o, T, d)
     return rotary.angles(T, w, scale)
 end
 
--- The same for the part of a head of d numbers that o.partial_rotary_factor says.
+-- Does the same for the part of a head of d numbers that o.partial_rotary_factor gives.
 function huggingface.partial_rope(o, d)
     o = layer_options("huggingface.partial_rope", o, huggingface.of_rope,
         {T = "size", partial_rotary_factor = "number"})
     return huggingface.rope(o, o.T, math.floor(d * o.partial_rotary_factor))
 end
 
--- A feed-forward part of two layers with these names in the scope "mlp", as a function of its input.
+-- Returns a feed-forward part of two layers with these names, in the scope "mlp", as a function of its input.
 function huggingface.feed_forward(o, in_name, out_name)
     o = layer_options("huggingface.feed_forward", o,
         {intermediate_size = "size", hidden_act = "string"})
@@ -522,8 +522,8 @@ function huggingface.feed_forward(o, in_name, out_name)
     return function(x) return (scope("mlp", transformer.feed_forward, x, layer)) end
 end
 
--- The sliding window of each layer, from 1 on, or 0: as o.layer_types says or, where that is "", as
--- `slides` does of a layer from 0 on.
+-- Returns a list of the sliding window of each layer, from layer 1 on, or 0 for none: as o.layer_types says or,
+-- if that is "", for each layer for which slides(layer), counted from 0, is true.
 function huggingface.windows(o, slides)
     o = layer_options("huggingface.windows", o, {
         num_hidden_layers = "size", layer_types = {"string", ""}, sliding_window = {"whole", 0}})

@@ -5,12 +5,12 @@ local axis_of = tools.axis_of
 
 local inline_index = {}
 
--- Negative indices count from the end.
+-- Makes negative indices, which count from the end, non-negative.
 local function from_start(index, size)
     return where(lt(index, 0), index + size, index)
 end
 
--- Ids that are an input and index the rows of a weight are not wrapped, so that a run refuses negative ids.
+-- True if ids are an input and index rows of a weight: then they are kept, so that a run rejects negative ids.
 local function is_embedding(x, index)
     return x.is_weight and index.is_input
 end
@@ -22,7 +22,7 @@ function inline_index.gather(x, index, o)
     return tools.gather(x, index, axis)
 end
 
--- Other axes of the index may be shorter than those of x.
+-- Cuts x to the sizes of the index along the other axes, which may be shorter.
 function inline_index.gather_elements(x, index, o)
     local axis = axis_of(x, o.axis or 0)
     index = from_start(index, x:size(axis))
@@ -46,7 +46,7 @@ local function flat_index(x, indices, batch, depth)
     return flat
 end
 
--- The first axes of x, batch and indexed ones, become one, in which one index finds a row.
+-- Merges the batch axes and the indexed axes of x into one, in which a single index selects a row.
 function inline_index.gather_nd(x, indices, o)
     local batch = o.batch_dims or 0
     if not (indices.rank >= 1 and batch >= 0 and batch < indices.rank) then

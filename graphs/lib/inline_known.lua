@@ -5,12 +5,12 @@ local tools = require "inline_tools"
 
 local inline_known = {}
 
--- Whole numbers as a row.
+-- Returns a list of whole numbers as an i32 tensor of one axis.
 local function row(list)
     return const(list, {#list}, "i32")
 end
 
--- The elements at places along an axis, or of the flattened x if there is no axis.
+-- Returns the elements at positions along an axis, or of the flattened x if there is no axis.
 local function take(x, places, axis)
     if not axis then x, axis = reshape(x, {x.elements}), 0 end
     axis = tools.axis_of(x, axis)
@@ -22,7 +22,7 @@ local function take(x, places, axis)
     return tools.gather(x, row(places), axis)
 end
 
--- The places where the condition is true.
+-- Returns the elements or slices where the condition is true.
 function inline_known.compress(x, condition, o)
     local places = {}
     for i, c in ipairs(numbers(condition, true)) do
@@ -31,7 +31,7 @@ function inline_known.compress(x, condition, o)
     return take(x, places, o.axis)
 end
 
--- The indices of the elements that are not 0: a row for each axis.
+-- Returns the indices of the elements that are not 0: one row for each axis.
 function inline_known.non_zero(x)
     local places, indices, inner, shape = {}, {}, x.elements, x.shape
     for i, element in ipairs(numbers(x, true)) do
@@ -48,7 +48,7 @@ end
 
 -- ---- BitCast ----
 
--- Types whose bits fit in a number of Lua: how many, and whether the highest one is a sign.
+-- Types whose bits fit in a Lua number: how many bits, and whether the highest one is a sign.
 local bits = {
     float = {32}, int32 = {32, true}, uint32 = {32}, int16 = {16, true}, uint16 = {16},
     int8 = {8, true}, uint8 = {8}, bool = {8},
@@ -75,7 +75,7 @@ local function float_of_bits(n)
     return sign * (mantissa + 2 ^ 23) * 2.0 ^ (exponent - 150)
 end
 
--- Elements of a type of as many bits that have the bits of x.
+-- Reinterprets the bits of x as elements of another type with as many bits.
 function inline_known.bit_cast(x, o)
     local like = full(0, {}, o.to)
     local from, to, list = bits[x.type], bits[like.type], {}
@@ -98,7 +98,7 @@ local function is_less(a, b)
     return a < b or (a == a and b ~= b)
 end
 
--- Slices along an axis of x, or elements if there is none: a list of lists.
+-- Returns the slices along an axis of x, or its elements if there is no axis, as a list of lists.
 local function slices_of(x, o)
     local elements, slices = numbers(x, true), {}
     if not o.axis then
@@ -115,7 +115,7 @@ local function slices_of(x, o)
     return slices
 end
 
--- True if slice a is before slice b.
+-- True if slice a comes before slice b in order of content.
 local function is_before(a, b)
     for i = 1, #a do
         if is_less(a[i], b[i]) then return true end
@@ -124,9 +124,9 @@ local function is_before(a, b)
     return false
 end
 
--- Groups equal slices; groups are in order of content, or of their first slices if they are not sorted.  The
--- results are the first slices of all groups, their places, the number of the group of each slice, and the number
--- of slices of each group.
+-- Groups equal slices.  Groups are in order of content or, if they are not sorted, of their first slices. Returns
+-- the first slice of each group, its position, the number of the group of each slice, and the number of slices of
+-- each group.
 function inline_known.unique(x, o)
     local slices, order, groups = slices_of(x, o), {}, {}
     for i = 1, #slices do order[i] = i end
@@ -149,7 +149,7 @@ end
 
 -- ---- NonMaxSuppression ----
 
--- The ends of a box along both axes: corners in any order, or the centre, the width and the height.
+-- Returns the ends of a box along both axes, given any two opposite corners, or centre, width and height.
 local function ends_of(boxes, at, is_centred)
     local b = {}
     for i = 1, 4 do b[i] = boxes[at + i] end
@@ -170,7 +170,7 @@ local function overlap_of(a, b)
     return shared > 0 and shared / (area_a + area_b - shared) or 0
 end
 
--- Selects boxes by decreasing score that overlap none selected before, from n scores from `at` on.
+-- Selects boxes in order of decreasing score, among n scores from `at` on, that overlap no box selected before.
 local function select_boxes(boxes, scores, at, n, o)
     local order, selected = {}, {}
     for i = 1, n do
@@ -193,14 +193,14 @@ local function select_boxes(boxes, scores, at, n, o)
     return selected
 end
 
--- The only number of a tensor.
+-- Returns the only element of a tensor, or `otherwise` if there is no tensor.
 local function only(x, otherwise)
     local list = x and numbers(x, true) or {}
     assert(#list <= 1, "found a list of numbers, expected one number")
     return list[1] or otherwise
 end
 
--- The selected boxes of each batch and class as rows {batch, class, box}.
+-- Returns the selected boxes of each batch and class as rows {batch, class, box}.
 function inline_known.non_max_suppression(boxes, scores, most, overlap, least, o)
     local shape, of = boxes.shape, scores.shape
     assert(#shape == 3 and #of == 3 and shape[3] == 4 and shape[1] == of[1] and shape[2] == of[3]

@@ -1,11 +1,11 @@
--- Nodes that recognisers make of several nodes of ONNX: layers, heads, attention; see inline_tools.lua.  Option
--- `shape` is the shape of the result.
+-- Functions for nodes that the recognisers make from several ONNX nodes: layers, heads, attention; see
+-- inline_tools.lua. The option `shape` is the shape of the result.
 
 local inline_layers = {}
 
 -- ---- layers with parameters ----
 
--- The layer of the module whose weight is called PATH.weight.
+-- Calls a layer in the scope PATH if its weight is called PATH.weight.
 local function layer(name, weight, bias, o, x, ...)
     local path = weight.name:match("^(.+)%.weight$")
     assert(path, "found a weight of another name, expected one that ends in .weight")
@@ -23,7 +23,7 @@ end
 
 -- ---- rotary positions ----
 
--- Angles are a table of cosines and sines.
+-- Returns angles as a table of cosines and sines.
 function inline_layers.angles(o)
     local frequencies = "rotary.frequencies(" .. text(2 * o.half) .. ", " .. text(o.theta) .. ")"
     return call("rotary.angles", o.shape, "f32", o.size, frequencies)
@@ -33,17 +33,17 @@ function inline_layers.rotary(x, angles, o)
     return call("rotary.halves", o.shape, x, x, angles)
 end
 
--- Rotates by tables of cosines and sines that the model computes.
+-- Rotates x by tables of cosines and sines that the model computes.
 function inline_layers.turn(x, cosines, sines, o)
     return call("rotary.halves", o.shape, x, x, {"cos = ", cosines, "sin = ", sines})
 end
 
 -- ---- attention ----
 
--- What a mask does: it allows pairs, it forbids them, or it is added to the scores.
+-- Kinds of masks: a mask allows pairs, forbids pairs, or is added to the scores.
 local forbids, adds = 3, 4
 
--- Arguments at the end that are not needed are left out.
+-- Calls attention; omits unneeded arguments at the end.
 function inline_layers.attend(q, k, v, mask, o)
     local alike = k:size(2) == q:size(2) or q.rank < 4
     local name = alike and "attention.attend" or "attention.grouped"

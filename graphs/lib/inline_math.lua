@@ -31,14 +31,14 @@ function inline_math.fast_gelu(x, bias)
     return nn.gelu_tanh(x)
 end
 
--- The sign of 0 and NaN is the number itself.
+-- Returns the sign of x; for 0 and NaN, x itself.
 function inline_math.sign(x)
     return where(gt(x, 0), full(1, {}, x), where(lt(x, 0), full(-1, {}, x), x))
 end
 
 -- ---- two operands ----
 
--- Integers are divided with rounding towards 0: the quotient rounded down, plus 1 if it is negative and the
+-- Divides integers with rounding towards 0: takes the quotient rounded down, and adds 1 if it is negative and the
 -- remainder is not 0.
 function inline_math.div(a, b)
     if a.dtype ~= "i32" or b.dtype ~= "i32" then return a / b end
@@ -48,15 +48,15 @@ function inline_math.div(a, b)
     return where(logical_and(left, below), down + 1, down)
 end
 
--- The remainder has the sign of a if fmod is set, else that of b.
+-- Returns the remainder: with the sign of a if o.fmod is set, else with that of b.
 function inline_math.mod(a, b, o)
     if (o.fmod or 0) == 0 then return a % b end
     local left = abs(a) % abs(b)
     return where(lt(a, 0), -left, left)
 end
 
--- Powers are computed in floats.  A power of an integer that is a whole number but for the error of the
--- computation is that number; any other one loses its fraction.
+-- Computes powers in floats.  A power of integers is rounded if it is within the error of the computation of a
+-- whole number; otherwise its fraction is cut off.
 function inline_math.pow(a, b)
     local y = float(a) ^ float(b)
     if a.dtype ~= "i32" then return cast(y, a) end
@@ -64,7 +64,7 @@ function inline_math.pow(a, b)
     return cast(b.dtype == "i32" and whole or where(le(abs(y - whole), abs(y) * 2 ^ -22), whole, y), a)
 end
 
--- The limits are attributes before version 11, inputs since.
+-- Limits x; the limits are attributes before version 11, and inputs since then.
 function inline_math.clip(x, low, high, o)
     if low or o.min then x = maximum(x, low or o.min) end
     if high or o.max then x = minimum(x, high or o.max) end
@@ -83,7 +83,7 @@ end
 
 -- ---- reductions ----
 
--- The axes of a reduction, and whether they stay with size 1.
+-- Returns the axes of a reduction, and whether they keep size 1.
 local function read_reduction(x, o)
     local axes = {}
     for i, axis in ipairs(tools.list(o.axes) or {}) do axes[i] = axis_of(x, axis) end
@@ -91,7 +91,7 @@ local function read_reduction(x, o)
     return axes, o.keepdims ~= 0
 end
 
--- Returns the result of a reduction of no elements: a tensor that is filled with its identity.
+-- Returns the result of a reduction over no elements: a tensor filled with `number`, its identity.
 local function of_empty(x, axes, keep, number)
     local gone, shape = {}, {}
     for _, axis in ipairs(axes) do gone[axis] = true end
@@ -119,7 +119,7 @@ function inline_math.global_lp_pool(x, o)
     return sum(abs(x) ^ p, tools.axes_from(x, 3), true) ^ (1 / p)
 end
 
--- The mean of no elements is NaN, as 0 / 0 is.
+-- Returns the mean over axes; the mean of no elements is NaN, as 0 / 0.
 function inline_math.reduce_mean(x, o)
     local axes, keep = read_reduction(x, o)
     assert(x.dtype == "f32", "the mean of integers, expected floats")
@@ -127,7 +127,7 @@ function inline_math.reduce_mean(x, o)
     return tools.mean(x, axes, keep)
 end
 
--- The lowest and the highest number of a type of ONNX.
+-- The lowest and the highest number of each type of ONNX.
 local limits = {
     bool = {0, 1}, uint8 = {0, 2 ^ 8 - 1}, uint16 = {0, 2 ^ 16 - 1}, uint32 = {0, 2 ^ 32 - 1},
     uint64 = {0, 2 ^ 64}, int8 = {-2 ^ 7, 2 ^ 7 - 1}, int16 = {-2 ^ 15, 2 ^ 15 - 1},
@@ -145,8 +145,8 @@ function inline_math.reduce_max(x, o)
     return largest(x, axes, keep)
 end
 
--- The negated maximum of negated elements; booleans are negated by logical_not, integers by -1 - x, which has
--- a value for the lowest one, too.
+-- Returns the negated maximum of the negated elements.  Booleans are negated by logical_not, integers by -1 - x,
+-- which also exists for the lowest integer.
 function inline_math.reduce_min(x, o)
     local axes, keep = read_reduction(x, o)
     if bound(x.elements) == 0 then return of_empty(x, axes, keep, (limits[x.type] or infinite)[2]) end
@@ -157,7 +157,7 @@ end
 
 -- ---- running sums ----
 
--- An exclusive sum is shifted by one, and begins with 0.
+-- Returns running sums; an exclusive sum is shifted by one and begins with 0.
 function inline_math.cum_sum(x, o)
     local axis = axis_of(x, assert(tools.list(o.axis), "found no axis, expected one")[1])
     local reverse = (o.reverse or 0) ~= 0
@@ -170,14 +170,14 @@ end
 
 -- ---- products of matrices ----
 
--- A shape with a new axis of size 1 before axis `at`.
+-- Returns the shape of x with a new axis of size 1 before axis `at`.
 local function with_axis(x, at)
     local shape = x.shape
     table.insert(shape, at, 1)
     return reshape(x, shape)
 end
 
--- The language multiplies matrices of floats; those of integers are multiplied by a sum of products.
+-- Multiplies matrices; of integers, for which the language has no matmul, by a sum of products.
 function inline_math.matmul(a, b)
     if a.dtype ~= "i32" or b.dtype ~= "i32" then return matmul(a, b) end
     local rows, columns = a.rank > 1 and a or with_axis(a, 1), b.rank > 1 and b or with_axis(b, 2)
@@ -198,7 +198,7 @@ function inline_math.gemm(a, b, c, o)
     return y
 end
 
--- An operand of FusedMatMul: its first axis moves after the batch axes, its last two axes are swapped.
+-- Prepares an operand of FusedMatMul: moves its first axis after the batch axes, and swaps its last two axes.
 local function fused_operand(x, of_batch, is_swapped)
     if x.rank < 2 then return x end
     if (of_batch or 0) ~= 0 then

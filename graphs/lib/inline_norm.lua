@@ -11,7 +11,7 @@ local function softmax(x, axis)
     return transpose(nn.softmax(transpose(x, axis, -1)), axis, -1)
 end
 
--- Before version 13 it is over all axes from `axis` on, as if they were one.
+-- Returns the softmax along an axis; before version 13, over all axes from that one on, as if they were merged.
 function inline_norm.softmax(x, o)
     assert(x.rank > 0, "a tensor without axes, expected at least one")
     local is_old = o.version ~= nil
@@ -43,7 +43,7 @@ local function as_layer_norm(x, scale, bias, epsilon)
     return as_layer("nn.layer_norm", x, scale, bias, epsilon, bias and "" or ", bias = false")
 end
 
--- The norm over axes; and the mean and the inverse deviation, if they are wanted.
+-- Returns the norm over axes; with `wants_more` also the mean and the inverse deviation.
 local function layer_norm(x, scale, bias, axes, epsilon, wants_more)
     local layer = #axes == 1 and not wants_more and as_layer_norm(x, scale, bias, epsilon)
     if layer then return layer end
@@ -74,12 +74,12 @@ function inline_norm.rms_normalization(x, scale, o)
     return rms_norm(x, scale, axes, epsilon)
 end
 
--- A norm that a recogniser found, whose parameters are named like a module's.
+-- Calls nn.layer_norm for a norm that a recogniser found and whose parameters are named like a module's.
 function inline_norm.layer_norm(x, scale, bias, o)
     return as_layer_norm(x, scale, bias, o.epsilon)
 end
 
--- A norm that a recogniser found, whose weight is not named like a module's.
+-- Computes a norm that a recogniser found and whose weight is not named like a module's.
 function inline_norm.rms_norm(x, weight, o)
     local _, epsilon = read_norm(x, o)
     return x * rsqrt(tools.mean(x * x, {x.rank}, true) + epsilon) * weight
@@ -97,7 +97,7 @@ local function sum_of(x, skip, bias)
     return bias and x + bias or x
 end
 
--- x + skip + bias is normalised, and is also the last output.
+-- Normalises x + skip + bias, and returns that sum as the last output.
 function inline_norm.skip_layer_normalization(x, skip, scale, offset, bias, o)
     x = sum_of(x, skip, bias)
     local y, mean, inverse =
@@ -110,8 +110,8 @@ function inline_norm.skip_rms_normalization(x, skip, scale, bias, o)
     return rms_norm(x, scale, {x.rank}, epsilon_of(o)), nil, nil, x
 end
 
--- Rows for words, positions and segments are added and normalised.  Output 2 is the number of tokens that
--- the mask allows, output 3 the sum.
+-- Adds rows for words, positions and segments, and normalises the sum.  Output 2 is the number of tokens that the
+-- mask allows, output 3 is the sum.
 function inline_norm.embed_layer_normalization(ids, segments, words, positions, kinds, scale, bias, mask, at,
                                                o)
     assert(ids.rank == 2 and positions.rank == 2, "found ids of " .. ids.rank .. " axes and positions of " .. positions.rank .. ", expected two for both")

@@ -52,7 +52,7 @@ function inline_quant.dequantize(x, scale, zero, o)
     return y * spread(x, scale, o)
 end
 
--- The range of x, widened to have 0, is mapped to 0 to 255.
+-- Maps the range of x, extended to contain 0, to 0 .. 255.
 function inline_quant.dynamic_quantize(x)
     local axes = tools.axes_from(x, 1)
     local low, high = minimum(-max(-x, axes, false), 0), maximum(max(x, axes, false), 0)
@@ -62,8 +62,8 @@ function inline_quant.dynamic_quantize(x)
     return saturate(x / scale, zero, zero), scale, zero
 end
 
--- A product of matrices of at most 16 bits less their zero points, as i32.  Numbers of 8 bits are multiplied as
--- floats, in parts of 256 whose sums are exact.
+-- Multiplies matrices of integers of at most 16 bits, minus their zero points, to i32.  Numbers of 8 bits are
+-- multiplied as floats, in parts of 256 terms, whose sums are exact.
 local function product(a, b, zero_a, zero_b)
     local x, y, total = float(a), float(b), nil
     if zero_a and zero_a.rank == 1 and zero_a.elements ~= 1 then zero_a = reshape(zero_a, {zero_a:size(1), 1}) end

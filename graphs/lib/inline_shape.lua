@@ -11,7 +11,7 @@ local function clamp(x, low, high)
     return math.min(math.max(x, low), high)
 end
 
--- The sizes of axes `start` to `end`; negative ones count from the end.
+-- Returns the sizes of axes `start` to `end`; negative axes count from the end.
 function inline_shape.shape(x, o)
     local rank, first, last, kept = x.rank, o.start or 0, o["end"] or x.rank, {}
     first = clamp(first < 0 and first + rank or first, 0, rank)
@@ -24,7 +24,7 @@ function inline_shape.size(x)
     return const({x.elements}, {}, "i32")
 end
 
--- The sizes of an option, at most 8.
+-- Returns the sizes in an option; raises an error if there are more than 8.
 local function shape_of(o)
     local given = tools.list(o.shape) or {}
     if #given > 8 then error("found " .. #given .. " axes, expected at most 8") end
@@ -34,7 +34,7 @@ local function shape_of(o)
     return given
 end
 
--- 0 keeps the size of an axis, -1 takes the elements that are left.
+-- Reshapes x; a size of 0 keeps the axis's size, -1 is computed from the remaining elements.
 function inline_shape.reshape(x, o)
     local shape, rest, known = shape_of(o), nil, 1
     for i, size in ipairs(shape) do
@@ -55,7 +55,7 @@ function inline_shape.flatten(x, o)
     return reshape(x, shape)
 end
 
--- Without a list of axes, all axes of size 1 are removed.
+-- Removes axes of size 1: those listed, or all.
 function inline_shape.squeeze(x, o)
     local axes = tools.list(o.axes)
     local gone, shape = {}, {}
@@ -69,7 +69,7 @@ function inline_shape.squeeze(x, o)
     return reshape(x, shape)
 end
 
--- The list of new axes counts axes of the result.
+-- Inserts axes of size 1; their numbers count axes of the result.
 function inline_shape.unsqueeze(x, o)
     local axes = tools.list(o.axes) or {}
     local own, result, is_new, shape, from = x.shape, {rank = x.rank + #axes}, {}, {}, 0
@@ -86,7 +86,7 @@ function inline_shape.unsqueeze(x, o)
     return reshape(x, shape)
 end
 
--- Without a permutation the axes are reversed.
+-- Permutes the axes; without a permutation, reverses them.
 function inline_shape.transpose(x, o)
     local order, rank = o.perm or {}, x.rank
     local is_given = #order > 0
@@ -97,8 +97,8 @@ function inline_shape.transpose(x, o)
     return permute(x, order)
 end
 
--- Refuses an axis that cannot be expanded to a size.  A length fits itself and 1 only: it may be 1 when
--- the model runs, and the result would then have the other size.
+-- Raises an error for an axis that cannot be expanded to a size.  A length can only become itself or 1: in a run
+-- its value may be 1, and then the result would have the other size.
 local function check_expanded(own, other)
     if own == 1 or other == 1 or own == other then return end
     if type(own) ~= "number" then
@@ -109,7 +109,7 @@ local function check_expanded(own, other)
     if other > 1 then error("found an axis of " .. own .. ", expected 1 or " .. other) end
 end
 
--- The result has the larger size of both shapes, axis by axis.
+-- Broadcasts x: the result has the larger of both sizes along each axis.
 function inline_shape.expand(x, o)
     local asked = shape_of(o)
     local rank, wide = math.max(#asked, x.rank), {}
@@ -129,7 +129,7 @@ function inline_shape.constant_of_shape(o)
     return o.value and expand(o.value, shape) or full(0, shape, "f32")
 end
 
--- The limits must be constants, since the size of the result depends on them.
+-- Returns a range; its limits must be constants, since they determine the size of the result.
 function inline_shape.range(start, limit, delta)
     local first, last, step = numbers(start)[1], numbers(limit)[1], numbers(delta)[1]
     assert(step ~= 0, "found a step of 0, expected another number")
@@ -138,7 +138,7 @@ function inline_shape.range(start, limit, delta)
     return cast(iota({n}, 1), start) * step + first
 end
 
--- The elements of diagonal k of a matrix are 1, the others 0.
+-- Returns a matrix with 1 on diagonal k and 0 elsewhere.
 function inline_shape.eye_like(x, o)
     assert(x.rank == 2, "expected a matrix")
     return cast(eq(iota(x.shape, 2), iota(x.shape, 1) + (o.k or 0)), o.dtype or x)
@@ -150,7 +150,7 @@ function inline_shape.concat(parts, o)
     return concat(parts, axis_of(parts[1], o.axis or 1))
 end
 
--- An end of a slice, which counts from the end of the axis if it is negative, within low to high.
+-- Returns an end of a slice between low and high; a negative one counts from the end of the axis.
 local function limit_end(at, size, low, high)
     if bound(at) < 0 then at = sizes(at, "+", size) end
     return sizes(sizes(at, ">", low), "<", high)
@@ -167,7 +167,7 @@ local function slice_axis(x, axis, start, finish, step)
     return tools.gather(x, iota({plain(n)}, 1) * step + plain(start), axis)
 end
 
--- The limits are attributes before version 10, inputs since.
+-- Slices x; the limits are attributes before version 10, and inputs since then.
 function inline_shape.slice(x, o)
     local starts, ends, axes = tools.list(o.starts) or {}, tools.list(o.ends) or {}, tools.list(o.axes)
     local n, given = #starts, tools.list(o.steps) or {}
@@ -180,7 +180,7 @@ function inline_shape.slice(x, o)
     return x
 end
 
--- The sizes are an attribute before version 13, an input since; without them parts have equal sizes.
+-- Splits x; the sizes are an attribute before version 13, an input since then; without sizes, parts are equal.
 function inline_shape.split(x, o)
     local axis, n, start, parts = axis_of(x, o.axis or 0), #o.outputs, 0, {}
     local given = tools.list(o.split)
@@ -202,14 +202,14 @@ end
 
 -- ---- what stays as it is ----
 
--- Nothing is dropped unless the model is being trained.
+-- Returns x: dropout has no effect except in training.
 function inline_shape.dropout(x, o)
     assert((o.training or 0) == 0 or o.ratio == 0,
         "found training_mode true, expected false, as it drops elements at random")
     return x, full(1, x.shape, "bool")
 end
 
--- An optional is its tensor, which is always there.
+-- Returns the tensor of an optional, which is always present.
 function inline_shape.optional(x)
     return x
 end

@@ -7,12 +7,12 @@
 
 local tools = {}
 
--- The layers of nn: calls of these names, whose results have the shapes of their operands.
+-- The layers of nn as terms: calls of these names, whose results have the shapes of their operands.
 tools.nn = setmetatable({}, {__index = function(_, name)
     return function(x) return call("nn." .. name, x.shape, x, x) end
 end})
 
--- An axis of ONNX, which counts from 0 or from the end, as one of the language.
+-- Converts an axis of ONNX, which counts from 0 or from the end, to an axis of the language.
 function tools.axis_of(x, axis)
     if axis < -x.rank or axis >= x.rank then
         error("found axis " .. axis .. " of a tensor of rank " .. x.rank .. ", expected an axis of the tensor")
@@ -20,7 +20,7 @@ function tools.axis_of(x, axis)
     return axis < 0 and axis + x.rank + 1 or axis + 1
 end
 
--- An option that is a list of numbers; one number is a list, too.
+-- Returns an option that is a list of numbers; a single number becomes a list.
 function tools.list(numbers)
     assert(type(numbers) ~= "string", "found a text, expected numbers")
     if numbers == nil or type(numbers) == "table" then return numbers end
@@ -34,13 +34,13 @@ function tools.resized(x, axis, size)
     return shape
 end
 
--- The product of two sizes.
+-- Returns the product of two sizes.
 function tools.times(a, b)
     if type(a) == "number" and type(b) == "number" and a < 2 ^ 31 then return a * b end
     return sizes(a, "*", b)
 end
 
--- The number of elements along some axes.
+-- Returns the number of elements along some axes.
 function tools.count(x, axes)
     local n, shape = 1, x.shape
     for _, axis in ipairs(axes) do n = tools.times(n, shape[axis]) end
@@ -61,7 +61,7 @@ function tools.steps(from, to, step)
     return sizes(sizes(sizes(way, "+", math.abs(step) - 1), "/", math.abs(step)), ">", 0)
 end
 
--- The axes of x but one.
+-- Returns all axes of x except one.
 local function others(x, axis)
     local axes = {}
     for i = 1, x.rank do
@@ -70,8 +70,8 @@ local function others(x, axis)
     return axes
 end
 
--- Elements along an axis by an index, whose axes replace it.  Indices that follow one another take a slice; others
--- find rows, of which booleans are gathered as integers.
+-- Picks elements along an axis by an index, whose axes replace that axis.  Consecutive indices become a slice;
+-- others gather rows, booleans as integers.
 function tools.gather(x, index, axis)
     local shape, first = {}, index.first
     if first then
@@ -91,7 +91,7 @@ function tools.gather(x, index, axis)
     return permute(y, back)
 end
 
--- The mean over axes.
+-- Returns the mean over axes.
 function tools.mean(x, axes, keep)
     if not x.is_data and #axes == 1 and keep then
         return call("nn.mean", tools.resized(x, axes[1], 1), x, x, axes[1])

@@ -11,8 +11,8 @@ local transformer = require "transformer"
 
 local llama = {}
 
--- The options of such a model, as its config.json has them; `own` are those of the script.  The sizes
--- make a small one.
+-- Returns the options of such a model, with the keys of its config.json; `own` are the script's additional
+-- options and defaults.  The default sizes give a small model.
 function llama.options(own)
     local common = {
         B = 1, T = 16, -- sequences, tokens
@@ -26,7 +26,7 @@ function llama.options(own)
     return huggingface.merge(huggingface.merge(common, huggingface.rope_options()), own)
 end
 
--- What the functions below take: the options of such a model, or a table that has the same.
+-- The options that the functions below take: those of such a model, or a table with the same keys.
 local of_model = {
     B = "size?", T = "size?", vocab_size = "size?", hidden_size = "size?", intermediate_size = "size?",
     num_hidden_layers = "size?", num_attention_heads = "size?", num_key_value_heads = {"whole", 0},
@@ -36,14 +36,14 @@ local of_model = {
     classes = {"whole", 0}, pad_token_id = {"string", ""}, score = {"string", ""},
 }
 
--- Those that cannot be left out: of all layers, of a feed-forward, of a head.
+-- Options that are required: by all layers, by a feed-forward, by a head.
 local of_layers = {
     T = "size", hidden_size = "size", num_hidden_layers = "size", num_attention_heads = "size",
 }
 local of_feed_forward = {intermediate_size = "size"}
 local of_head = {vocab_size = "size"}
 
--- Fails where positions depend on how long a text is, and T is only a bound of that.
+-- Raises an error if positions depend on the length of a text, for which T is only a bound.
 local function check_length(o)
     if not embedding.is_whole(o) then return end
     local limits = {dynamic = o.max_position_embeddings, longrope = o.rope_original_max_position_embeddings}
@@ -53,8 +53,8 @@ local function check_length(o)
     end
 end
 
--- What attention.separate needs for each layer: positions, masks and sizes.  windows: of each layer, or 0;
--- without it a token sees all before it or, if o.is_causal is false, all.
+-- Returns for each layer a config for attention.separate: positions, masks and sizes.  windows: the window of
+-- each layer, or 0; without it a token sees all earlier ones or, if o.is_causal is false, all tokens.
 function llama.layers(o, windows)
     o = layer_options("llama.layers", o, of_model, huggingface.of_rope, of_layers)
     if windows and #windows ~= o.num_hidden_layers then
@@ -106,8 +106,8 @@ function llama.block(x, o, layer, mlp_bias)
         end)
 end
 
--- Logits of the vectors x, by the embedding's table if heads are tied: of all tokens, or of `tokens`, an i32
--- tensor [n].
+-- Returns logits of the vectors x, by the embedding's table if heads are tied: for all tokens, or for `tokens`,
+-- an i32 tensor [n].
 function llama.head(x, o, tokens)
     o = layer_options("llama.head", o, of_model, huggingface.of_rope, of_head)
     if tokens then
@@ -128,7 +128,7 @@ local of_parts = {
     qk_norm = {"boolean", false}, windows = "table?",
 }
 
--- The model without its head: ids [B, T] to normalised vectors [B, T, hidden_size].
+-- The model without its head: from ids [B, T] to normalised vectors [B, T, hidden_size].
 function llama.vectors(ids, o, parts)
     parts = layer_options("llama.vectors", parts or {}, of_parts)
     o = layer_options("llama.vectors", o, of_model, huggingface.of_rope, of_layers, of_feed_forward, of_head)
@@ -143,7 +143,7 @@ function llama.vectors(ids, o, parts)
     return (scope("model.norm", nn.rms_norm, x, {eps = o.rms_norm_eps}))
 end
 
--- The whole model: ids [B, T] to logits [B, T, vocab_size].
+-- The whole model: from ids [B, T] to logits [B, T, vocab_size].
 function llama.model(ids, o, parts)
     parts = layer_options("llama.model", parts or {}, of_parts)
     o = layer_options("llama.model", o, of_model, huggingface.of_rope, of_layers, of_feed_forward, of_head)

@@ -1,27 +1,27 @@
--- Who sees whom.  A mask is true where the query (row) may see the key (column); a bias is
--- added to the scores.
+-- Masks and biases of attention.  A mask is true where the query (row) may see the key (column); a bias is added
+-- to the scores.
 
 local masks = {}
 
--- [T, T]: itself and the past.
+-- [T, T]: a token sees itself and all earlier ones.
 function masks.causal(T)
     return le(iota({T, T}, 2), iota({T, T}, 1))
 end
 
--- [T, T]: itself and the past, `window` tokens in all
--- (Beltagy, Peters, Cohan: Longformer, 2020).
+-- [T, T]: a token sees itself and earlier ones, `window` tokens in total (Beltagy, Peters, Cohan: Longformer,
+-- 2020).
 function masks.sliding_window(T, window)
     local query, key = iota({T, T}, 1), iota({T, T}, 2)
     return logical_and(le(key, query), lt(query - key, window))
 end
 
--- [T, T]: the tokens that are at most `reach` away, before or behind (Beltagy, Peters, Cohan, as above).
+-- [T, T]: a token sees tokens at most `reach` away, earlier or later (Beltagy, Peters, Cohan, as above).
 function masks.local_window(T, reach)
     if reach < 0 then error("found a window that reaches " .. reach .. " tokens, expected 0 or more") end
     return le(abs(iota({T, T}, 1) - iota({T, T}, 2)), reach)
 end
 
--- [B, 1, 1, T]: the tokens that are there.  present: i32 [B, T], 0 for padding.
+-- [B, 1, 1, T]: true for tokens that are not padding.  present: i32 [B, T], 0 for padding.
 function masks.padding(present)
     local B, T = unpack(present.shape)
     return ne(present, 0):reshape{B, 1, 1, T}
@@ -68,8 +68,8 @@ function masks.log_buckets(n, span, reach)
     return list
 end
 
--- The slopes of ALiBi: 2^(-8 h / n) for head h of n, from 1 on.  Where n is no power of two,
--- those of the power below, and then every other one of the power above.
+-- Returns the slopes of ALiBi: 2^(-8 h / n) for head h, counted from 1, of n heads.  If n is not a power of two:
+-- the slopes of the next lower power, then every other slope of the next higher one.
 local function slopes(n)
     local power = 1
     while power * 2 <= n do power = power * 2 end
@@ -79,14 +79,14 @@ local function slopes(n)
     return list
 end
 
--- [n_head, T, T]: attention with linear biases, -slope (query - key), in place of positions
--- (Press, Smith, Lewis: Train Short, Test Long, 2022).
+-- [n_head, T, T]: attention with linear biases, -slope (query - key), which replaces positions (Press, Smith,
+-- Lewis: Train Short, Test Long, 2022).
 function masks.alibi(n_head, T)
     local distance = float(iota({T, T}, 1) - iota({T, T}, 2))
     return const(slopes(n_head), {n_head, 1, 1}) * -distance
 end
 
--- [n_head, T, T]: the same of an encoder, -slope |query - key|.
+-- [n_head, T, T]: the same for encoders, -slope |query - key|.
 function masks.symmetric_alibi(n_head, T)
     local distance = float(abs(iota({T, T}, 1) - iota({T, T}, 2)))
     return const(slopes(n_head), {n_head, 1, 1}) * -distance

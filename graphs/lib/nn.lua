@@ -7,7 +7,7 @@
 
 local nn = {}
 
--- The mean over an axis, which stays with size 1.
+-- Returns the mean over an axis, which keeps size 1.
 function nn.mean(x, axis)
     return sum(x, axis) / x:count(axis)
 end
@@ -104,8 +104,8 @@ function nn.softmax(s)
     return e / sum(e, -1)
 end
 
--- The same softmax, but 0 in a row that is -inf throughout, where nothing is seen; as
--- torch.nn.functional.scaled_dot_product_attention has it.
+-- Softmax, but 0 in a row whose scores are all -inf, where nothing is visible; as in
+-- torch.nn.functional.scaled_dot_product_attention.
 function nn.safe_softmax(s)
     local top = detach(max(s, -1))
     local e = exp(s - where(eq(top, -math.huge), 0, top))
@@ -113,7 +113,7 @@ function nn.safe_softmax(s)
     return e / where(eq(total, 0), 1, total)
 end
 
--- The sum of all elements, a scalar.
+-- Returns the sum of all elements, a scalar.
 function nn.total(x)
     return sum(x:reshape{-1}, 1):reshape{}
 end
@@ -142,16 +142,16 @@ function nn.cross_entropy(logits, targets, config)
     return nn.total(where(counts, loss, 0)) / nn.total(float(counts))
 end
 
--- Rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.  They
--- start with a standard deviation of 1 or, if it is given, `std`.
+-- Returns rows of a table of n vectors, one for each id, as torch.nn.Embedding.  ids: i32.  The table is
+-- initialised with a standard deviation of `std`, 1 by default.
 function nn.embedding(ids, n, size, std)
     local o = layer_options("nn.embedding", {n = n, size = size, std = std},
         {n = "size", size = "size", std = {"number", 1}})
     return gather(param("weight", {n, size}, {normal = o.std}), ids)
 end
 
--- Patches of images, [B, channels, height, width] to [B, patches, n_out], row by row: a convolution whose stride
--- is its size, {height, width}.  What is left at the right and the bottom is no patch.
+-- Cuts images [B, channels, height, width] into patches [B, patches, n_out], row by row: a convolution with a
+-- stride equal to its size, {height, width}.  Incomplete patches at the right and bottom are dropped.
 function nn.patches(pixels, n_out, size, bias)
     local o = layer_options("nn.patches", {n_out = n_out, size = size, bias = bias},
         {n_out = "size", size = "table", bias = {"boolean", true}})
@@ -181,7 +181,7 @@ function nn.learned_positions(x, n, std)
     return x + param("weight", {n, C}, {normal = o.std}):slice({0, 0}, {T, C})
 end
 
--- Tied heads: logits by the table of an embedding of n vectors, in whose scope this is called
+-- A tied head: computes logits by the table of an embedding of n vectors; call it in the embedding's scope
 -- (Press, Wolf: Using the Output Embedding to Improve Language Models, 2017).
 function nn.tied_head(x, n, std)
     local o = layer_options("nn.tied_head", {n = n, std = std}, {n = "size", std = {"number", 1}})
@@ -189,10 +189,10 @@ function nn.tied_head(x, n, std)
     return matmul(x, table:transpose(1, 2))
 end
 
--- Dropout: each element becomes 0 with probability p, and what stays is made larger, so
--- that the mean stays what it was (Srivastava et al.: Dropout, 2014).  Which elements is
--- told by the seed, a number or an i32 tensor; without one, outside of training, nothing
--- is dropped.  p is rounded to 24 bits, as many as random numbers have.
+-- Dropout: each element becomes 0 with probability p, and the others are divided by 1 - p, so that the mean stays
+-- the same (Srivastava et al.: Dropout, 2014).  The seed, a number or an i32 tensor, decides which elements;
+-- without a seed, as outside of training, nothing is dropped.  p is rounded to 24 bits, as many as random numbers
+-- have.
 function nn.dropout(x, p, seed)
     layer_options("nn.dropout", {p = p, seed = seed}, {p = "number", seed = "number|tensor?"})
     if p < 0 or p >= 1 then error("found dropout " .. p .. ", expected at least 0 and less than 1") end

@@ -39,20 +39,20 @@ function onnx.hann_window(config)
     return window("onnx.hann_window", config, 0.5, 0.5, 0)
 end
 
--- The same with the factors of Hamming.
+-- A window like hann_window, with the factors of Hamming.
 function onnx.hamming_window(config)
     return window("onnx.hamming_window", config, 25 / 46, 21 / 46, 0)
 end
 
--- The same with the factors of Blackman.
+-- A window like hann_window, with the factors of Blackman.
 function onnx.blackman_window(config)
     return window("onnx.blackman_window", config, 0.42, 0.5, 0.08)
 end
 
 -- ---- determinants ----
 
--- Laplace's expansion, which computes the minor of each set of columns once: that of the last rows,
--- along its first one, with alternating signs.  Column j of a set is its bit 2^(j - 1).
+-- Determinants by Laplace's expansion.  Each minor, of the last rows and a set of columns, is computed once,
+-- along its first row, with alternating signs.  Column j is bit 2^(j - 1) of a set's number.
 function onnx.det(x)
     local n = x.rank >= 2 and x:size(-1) or 0
     assert(n >= 1 and n <= 6 and x:size(-2) == n,
@@ -89,15 +89,15 @@ end
 -- rounded down, modulo 2.  a and b is the sum over their common bits, and the other operators
 -- follow: a | b = a + b - (a & b), a ^ b = a + b - 2 (a & b), ~a = -1 - a.
 
--- A row of n whole numbers by a function of their place, from 0 on.
+-- Returns a row of n whole numbers, computed by a function of their positions 0, 1, ...
 local function row(n, f)
     local list = {}
     for i = 1, n do list[i] = f(i - 1) end
     return const(list, {n}, "i32")
 end
 
--- 2^i as a word has it, 0 beyond it; and two factors of 2^i that are i32 themselves, of which all
--- from 31 on stand for 2^31.
+-- power: 2^i as a 32-bit word, 0 from i = 32 on.  The next function: two i32 factors of 2^i, where every i from
+-- 31 on stands for 31.
 local function power(i) return i < 31 and 2 ^ i or i == 31 and -2 ^ 31 or 0 end
 local function first_factor(i) return 2 ^ math.min(i, 30) end
 local function second_factor(i) return i > 30 and 2 or 1 end
@@ -109,7 +109,7 @@ local function check_integers(...)
     end
 end
 
--- The lowest bits along a new last axis, 0 or 1.
+-- Returns the lowest `bits` bits of x, 0 or 1, along a new last axis.
 local function bit_planes(x, bits)
     local shape = x.shape
     shape[#shape + 1] = 1
@@ -118,7 +118,7 @@ local function bit_planes(x, bits)
     return y % 2
 end
 
--- a & b, of which so many bits count; the highest of them is that of the sign.
+-- Returns a & b of numbers with `bits` bits, the highest of which is the sign bit.
 local function common_bits(a, b, bits)
     if type(b) == "number" then
         for k = 1, 30 do
@@ -134,28 +134,28 @@ local function read_type(name, config)
     return layer_options(name, config or {}, {type = "string?"}).type
 end
 
--- a & b of integers; `type` is that of narrow ones, "uint8".  b may be a number.
+-- Returns a & b of integers.  config.type is a narrower type, "uint8"; b may be a number.
 function onnx.bitwise_and(a, b, config)
     local type = read_type("onnx.bitwise_and", config)
     check_integers(a, b)
     return wrap(common_bits(a, b, bits_of[type] or 32), type)
 end
 
--- a | b
+-- Returns a | b.
 function onnx.bitwise_or(a, b, config)
     local type = read_type("onnx.bitwise_or", config)
     check_integers(a, b)
     return wrap(a + b - common_bits(a, b, bits_of[type] or 32), type)
 end
 
--- a ^ b, exclusive or
+-- Returns a ^ b, exclusive or.
 function onnx.bitwise_xor(a, b, config)
     local type = read_type("onnx.bitwise_xor", config)
     check_integers(a, b)
     return wrap(a + b - 2 * common_bits(a, b, bits_of[type] or 32), type)
 end
 
--- ~a
+-- Returns ~a.
 function onnx.bitwise_not(a, config)
     local type = read_type("onnx.bitwise_not", config)
     check_integers(a)
@@ -176,7 +176,7 @@ end
 
 -- ---- places ----
 
--- The size of blocks, and whether their axes come before the channels (DCR) or behind.
+-- Returns the size of blocks, and true if their axes come before the channels (DCR), not after them.
 local function read_blocks(name, x, config)
     local o = layer_options(name, config or {}, {blocksize = {"whole", 1}, mode = {"string", "DCR"}})
     assert(x.rank == 4 and o.blocksize >= 1,
@@ -210,7 +210,7 @@ function onnx.space_to_depth(x, config)
     return reshape(permute(reshape(x, {N, C, H, b, W, b}), order), {N, C * b * b, H, W})
 end
 
--- Axes are cut or padded with 0 at both ends until they have the sizes of `shape`.
+-- Crops axes, or pads them with 0, at both ends, so that they have the sizes of `shape`.
 function onnx.center_crop_pad(x, config)
     local o = layer_options("onnx.center_crop_pad", config or {}, {axes = "table?", shape = "table"})
     for i, size in ipairs(o.shape) do
@@ -224,7 +224,7 @@ function onnx.center_crop_pad(x, config)
     return x
 end
 
--- Copies of x side by side, so many along each axis.
+-- Repeats x along each axis as often as the list says.
 function onnx.tile(x, config)
     local o = layer_options("onnx.tile", config or {}, {repeats = "table"})
     assert(#o.repeats == x.rank,
@@ -245,7 +245,7 @@ function onnx.tile(x, config)
     return x
 end
 
--- The upper triangle of matrices from diagonal k on, or the lower one; 0 elsewhere.
+-- Keeps the upper or the lower triangle of matrices, from diagonal k on; sets other elements to 0.
 function onnx.trilu(x, config)
     local o = layer_options("onnx.trilu", config or {}, {k = {"number|table", 0}, upper = {"whole", 1}})
     assert(x.rank >= 2, "found a tensor of " .. x.rank .. " axes, expected matrices")
@@ -255,7 +255,7 @@ function onnx.trilu(x, config)
     return x.dtype == "bool" and logical_and(kept, x) or where(kept, x, 0)
 end
 
--- Parts of the time axis are reversed up to the length of each row.
+-- Reverses the beginning of the time axis, up to the length of each row.
 function onnx.reverse_sequence(x, lengths, config)
     local o = layer_options("onnx.reverse_sequence", config or {}, {
         batch_axis = {"whole", 1}, time_axis = {"whole", 0}})
@@ -265,7 +265,7 @@ function onnx.reverse_sequence(x, lengths, config)
     return gather(x, where(lt(at, length), length - at - 1, at), time)
 end
 
--- Running products: each element is the product before it times its own.
+-- Returns running products: each element times the product of the elements before it.
 function onnx.cum_prod(x, config)
     local o = layer_options("onnx.cum_prod", config or {}, {
         axis = "number|table", exclusive = {"whole", 0}, reverse = {"whole", 0}})
@@ -288,14 +288,14 @@ end
 --
 -- The axes of an operand have names: letters, and "...1", "...2" from the last one on for an ellipsis.
 
--- The place of a name in a list, from place `first` on; nil if it is not there.
+-- Returns the position of a name in a list, searched from position `first` on; nil if it is not there.
 local function place_of(names, name, first)
     for i = first or 1, #names do
         if names[i] == name then return i end
     end
 end
 
--- The texts of the operands, and that of the result or nil: {"ij", "jk"}, "ik".
+-- Splits an equation into the texts of the operands and the text of the result, or nil: {"ij", "jk"}, "ik".
 local function split_equation(equation)
     local operands, result = {""}, nil
     for i = 1, #equation do
@@ -315,7 +315,7 @@ local function split_equation(equation)
     return operands, result
 end
 
--- The names in a text, of which an ellipsis has so many.
+-- Returns the names in a text; `ellipsis` is the number of axes that "..." stands for.
 local function read_names(text, ellipsis)
     local names, dots = {}, 0
     for i = 1, #text do
@@ -330,7 +330,7 @@ local function read_names(text, ellipsis)
     return names
 end
 
--- The names of the result if the equation has none: the ellipsis, then letters that appear once.
+-- Returns the names of the result if the equation does not give them: the ellipsis, then letters that occur once.
 local function implied_names(every)
     local dots, letters = {}, {}
     for _, name in ipairs(every) do
@@ -345,7 +345,7 @@ local function implied_names(every)
     return dots
 end
 
--- What an equation says: own, the names of each operand; all of them once; out, those of the result.
+-- Parses an equation: own, the names of each operand; all names, each once; out, the names of the result.
 local function read_equation(equation, operands)
     local texts, result = split_equation(equation)
     assert(#texts == #operands,
@@ -378,7 +378,7 @@ local function select_names(all, is_wanted)
     return names
 end
 
--- The places of some names in a list.
+-- Returns the positions of some names in a list.
 local function places_of(names, some)
     local places = {}
     for i, name in ipairs(some) do places[i] = place_of(names, name) end
@@ -439,7 +439,7 @@ local function spread(x, own, all)
     return reshape(permute(x, axes), shape)
 end
 
--- Merges the axes of each group of places into one.
+-- Merges the axes of each group of positions into one axis.
 local function merge(x, groups)
     local sizes, axes, shape = x.shape, {}, {}
     for i, places in ipairs(groups) do
@@ -451,7 +451,7 @@ local function merge(x, groups)
     return reshape(permute(x, axes), shape)
 end
 
--- An equation of two operands as a product of matrices, or nil if the sizes of a batch differ.
+-- Computes an equation of two operands as a matmul; returns nil if batch sizes differ.
 local function as_matmul(a, b, plan)
     local left, right, from, to, shape = plan.left, plan.right, a.shape, b.shape, {}
     for i, at in ipairs(left[1]) do
@@ -463,7 +463,7 @@ local function as_matmul(a, b, plan)
     return permute(reshape(matmul(merge(a, left), merge(b, right)), shape), plan.order)
 end
 
--- Sums of products: einsum({a, b}, {equation = "ij,jk->ik"}) is a product of matrices.
+-- Computes sums of products: einsum({a, b}, {equation = "ij,jk->ik"}) is a matmul.
 function onnx.einsum(operands, config)
     local o = layer_options("onnx.einsum", config or {}, {equation = "string"})
     local plan, y = plan_of(o.equation, operands), nil

@@ -9,7 +9,7 @@ local onnx_attention = {}
 
 -- ---- heads ----
 
--- [B, T, H d] to [B, H, T, d].
+-- Reshapes [B, T, H d] to [B, H, T, d].
 local function split_heads(x, heads)
     assert(x and x.rank == 3 and heads >= 1 and x:size(3) % heads == 0,
         "found " .. heads .. " heads of a tensor of " .. (x and x.rank or 0) ..
@@ -17,7 +17,7 @@ local function split_heads(x, heads)
     return attention.split_heads(x, heads)
 end
 
--- Keys or values, repeated so that each head of queries has its own.
+-- Repeats the heads of keys or values, so that each head of queries has one.
 local function repeat_heads(x, heads)
     local B, G, S, d = unpack(x.shape)
     if G == heads then return x end
@@ -26,14 +26,14 @@ local function repeat_heads(x, heads)
     return reshape(expand(reshape(x, {B, G, 1, S, d}), {B, G, heads / G, S, d}), {B, heads, S, d})
 end
 
--- New keys or values after past ones.
+-- Appends new keys or values to past ones.
 local function with_past(past, x)
     if not past then return x end
     assert(past.rank == 4, "found past keys of " .. past.rank .. " axes, expected 4")
     return concat({past, x}, 3)
 end
 
--- Queries, keys and values of packed columns [B, T, n], of which each has `sizes`.
+-- Splits packed columns [B, T, n] into queries, keys and values, which have the widths `sizes`.
 local function unpack_heads(x, sizes, heads)
     local start, parts = 0, {}
     for i, size in ipairs(sizes) do
@@ -49,7 +49,7 @@ local function both(a, b)
     return a and logical_and(a, b) or b
 end
 
--- Positions of T queries and S keys.  Those of queries begin at a number, or at one for each batch.
+-- Returns positions of T queries and S keys; queries begin at `first`, one number or one for each batch.
 local function positions(T, S, first)
     local query = iota({T, S}, 1)
     if type(first) ~= "number" then
@@ -60,8 +60,8 @@ local function positions(T, S, first)
     return query, iota({T, S}, 2)
 end
 
--- softmax(q k^T scale + masks) v, and the scores at four stages.  m: allowed, true for visible keys,
--- and bias, added to scores; either may be nil.
+-- Returns softmax(q k^T scale + masks) v, and the scores at four stages.  m.allowed is true for visible keys,
+-- m.bias is added to scores; either may be nil.
 local function attend(q, k, v, m, scale, cap)
     local H, stages = q:size(2), {}
     k, v = repeat_heads(k, H), repeat_heads(v, H)
@@ -83,7 +83,7 @@ local attention_options = {
     q_num_heads = {"whole", 0}, qk_matmul_output_mode = {"whole", 0},
     right_window_size = {"whole", -1}, scale = "number?", softcap = "number?"}
 
--- A mask that is shorter than the keys hides the others.
+-- Extends a mask that is shorter than the keys; it hides the other keys.
 local function pad_mask(mask, S)
     local size = mask.rank > 0 and mask:size(-1) or 1
     if size == 1 or type(S) ~= "number" or type(size) ~= "number" or size >= S then return mask end
@@ -91,7 +91,7 @@ local function pad_mask(mask, S)
     return pad(mask, mask.rank, 0, S - size, -math.huge)
 end
 
--- All masks: the input, causality, windows, and the lengths of keys.
+-- Combines all masks: the mask input, causality, windows, and the lengths of keys.
 local function masking(T, S, mask, past, lengths, o)
     local m, left, right = {}, o.left_window_size, o.right_window_size
     mask = mask and pad_mask(mask, S)
@@ -104,7 +104,7 @@ local function masking(T, S, mask, past, lengths, o)
     return m
 end
 
--- Queries with heads, and keys and values after past ones.
+-- Splits queries, keys and values into heads, and appends keys and values to past ones.
 local function heads_of(q, k, v, past_keys, past_values, o)
     if q.rank == 3 then
         local groups = o.kv_num_heads or o.q_num_heads
@@ -129,7 +129,7 @@ function onnx_attention.attention(q, k, v, mask, past_keys, past_values, lengths
     return (attention_of(q, k, v, mask, past_keys, past_values, lengths, o))
 end
 
--- The other outputs of the same operator: past and new keys and values, and scores.
+-- The other outputs of Attention: past and new keys and values, and scores.
 function onnx_attention.attention_keys(q, k, v, mask, past_keys, past_values, lengths, config)
     local o = layer_options("onnx_attention.attention_keys", config or {}, attention_options)
     local _, keys = heads_of(q, k, v, past_keys, past_values, o)
@@ -150,7 +150,7 @@ end
 
 -- ---- rotary positions ----
 
--- x [B, H, T, d], turned by angles whose cosines and sines are [B or 1, T, n].
+-- Rotates x [B, H, T, d] by angles whose cosines and sines are [B or 1, T, n].
 local function rotate(x, cosines, sines, interleaved)
     local rotary = require "rotary"
     assert(x.rank == 4 and cosines.rank == 3 and sines.rank == 3,
@@ -162,7 +162,7 @@ local function rotate(x, cosines, sines, interleaved)
     return (interleaved and rotary.interleaved or rotary.halves)(x, angles)
 end
 
--- x [B, H, T, d] or [B, T, H d], by rows of tables [positions, n], or by tables [B, T, n].
+-- Rotates x [B, H, T, d] or [B, T, H d] by rows `at` of tables [positions, n], or by tables [B, T, n].
 function onnx_attention.rotary(x, cosines, sines, at, config)
     local o = layer_options("onnx_attention.rotary", config or {}, {
         interleaved = {"whole", 0}, num_heads = {"whole", 0}, rotary_embedding_dim = {"whole", 0}})
@@ -176,7 +176,7 @@ function onnx_attention.rotary(x, cosines, sines, at, config)
     return flat and attention.merge_heads(y) or y
 end
 
--- The same of com.microsoft; `at` has all positions, or only the first one.
+-- RotaryEmbedding of com.microsoft; `at` has all positions, or only the first one.
 function onnx_attention.rotary_at(x, at, cosines, sines, config)
     if at and at.rank == 1 and at:size(1) == 1 then
         at = iota({1, x:size(x.rank == 3 and 2 or 3)}, 2) + reshape(at, {1, 1})
@@ -186,7 +186,7 @@ end
 
 -- ---- linear attention ----
 
--- [B, T, n] with heads; n is 1, or a multiple of heads.
+-- Splits [B, T, n] into heads; n is 1, or a multiple of heads.
 local function by_heads(x, heads)
     if x:size(3) == 1 and heads > 1 then
         return transpose(reshape(x, {x:size(1), x:size(2), 1, 1}), 2, 3)
@@ -227,7 +227,7 @@ function onnx_attention.linear(q, k, v, state, decay, beta, config)
     return (linear("onnx_attention.linear", q, k, v, state, decay, beta, config))
 end
 
--- Its state after the last step.
+-- Returns the state of linear attention after the last step.
 function onnx_attention.linear_state(q, k, v, state, decay, beta, config)
     local _, last = linear("onnx_attention.linear_state", q, k, v, state, decay, beta, config)
     return last
@@ -252,7 +252,7 @@ local function padding_bias(mask, B, S, hidden)
     return where(seen, const(0, {}), hidden or -10000)
 end
 
--- Attention by these masks, with heads merged; the first `past` keys are past ones.
+-- Attention with these masks; merges heads.  The first `past` keys are past ones.
 local function padded(q, k, v, mask, bias, past, o)
     local m = {bias = mask and padding_bias(mask, q:size(1), k:size(3), o.mask_filter_value)}
     if bias then m.bias = m.bias and m.bias + bias or bias end
@@ -263,7 +263,7 @@ local function padded(q, k, v, mask, bias, past, o)
     return attention.merge_heads((attend(q, k, v, m, o.scale, o.softcap)))
 end
 
--- Queries, keys and values by one product, and how many keys are past ones.
+-- Computes queries, keys and values by one product; returns them, and the number of past keys.
 local function fused(name, x, weights, bias, past, config)
     local o = layer_options(name, config or {}, {
         do_rotary = {"whole", 0}, mask_filter_value = "number?", num_heads = {"whole", 0},
@@ -283,13 +283,13 @@ local function fused(name, x, weights, bias, past, config)
     return o, q, with_past(before(0), k), with_past(before(1), v), past:size(4)
 end
 
--- Attention of com.microsoft, whose queries, keys and values one product makes.
+-- Attention of com.microsoft, which computes queries, keys and values by one product.
 function onnx_attention.fused(x, weights, bias, mask, past, scores_bias, config)
     local o, q, k, v, n = fused("onnx_attention.fused", x, weights, bias, past, config)
     return padded(q, k, v, mask, scores_bias, n, o)
 end
 
--- Its past and new keys and values, [2, B, H, S, d].
+-- The second output of com.microsoft's Attention: past and new keys and values, [2, B, H, S, d].
 function onnx_attention.fused_past(x, weights, bias, mask, past, scores_bias, config)
     local _, _, k, v = fused("onnx_attention.fused_past", x, weights, bias, past, config)
     local shape = k.shape
@@ -322,7 +322,7 @@ function onnx_attention.multi_head(q, k, v, bias, mask, scores_bias, past_keys, 
     return padded(q, keys, values, mask, scores_bias, past, o)
 end
 
--- Its past and new keys and values.
+-- The other outputs of MultiHeadAttention: past and new keys and values.
 function onnx_attention.multi_head_keys(q, k, v, bias, mask, scores_bias, past_keys, past_values, config)
     local o = layer_options("onnx_attention.multi_head_keys", config or {}, multi_head_options)
     return part_with_heads(k, 2, bias, q:size(-1), past_keys, o.num_heads)
@@ -372,7 +372,7 @@ local function grouped(name, q, k, v, past_keys, past_values, lengths, config)
     return o, q, k, v, first, S
 end
 
--- Queries or keys, turned by rows of the tables.
+-- Rotates queries or keys by rows of the tables.
 local function turned(x, cosines, sines, at, first, o)
     if o.do_rotary == 0 then return x end
     assert(cosines and sines and cosines.rank == 2 and sines.rank == 2,
@@ -382,7 +382,7 @@ local function turned(x, cosines, sines, at, first, o)
     return rotate(x, gather(cosines, at), gather(sines, at), o.rotary_interleaved ~= 0)
 end
 
--- GroupQueryAttention of com.microsoft: causal, and several heads of queries share one of keys.
+-- GroupQueryAttention of com.microsoft: causal; several heads of queries share one head of keys.
 function onnx_attention.grouped(q, k, v, past_keys, past_values, lengths, cosines, sines, at, bias, config)
     local o, first, S
     o, q, k, v, first, S = grouped("onnx_attention.grouped", q, k, v, past_keys, past_values, lengths, config)
@@ -394,7 +394,7 @@ function onnx_attention.grouped(q, k, v, past_keys, past_values, lengths, cosine
     return attention.merge_heads((attend(q, k, v, m, o.scale, o.softcap)))
 end
 
--- Its past and new keys and values.
+-- The other outputs of GroupQueryAttention: past and new keys and values.
 function onnx_attention.grouped_keys(q, k, v, past_keys, past_values, lengths, cosines, sines, at, bias, config)
     local o, _, keys, _, first, S = grouped("onnx_attention.grouped_keys", q, k, v, past_keys,
         past_values, lengths, config)

@@ -13,7 +13,7 @@ local onnx_conv = {}
 
 local MOST_PLACES = 1024
 
--- Numbers of an attribute, or the same number for each axis.
+-- Returns an attribute's n numbers, one for each axis; repeats a single number; `otherwise` is the default.
 local function list_of(list, n, otherwise, name)
     if list and #list > 0 then
         assert(#list == n, "found " .. #list .. " " .. name .. ", expected " .. n)
@@ -24,7 +24,7 @@ local function list_of(list, n, otherwise, name)
     return list
 end
 
--- The padding that an attribute names: none, or what makes the result ceil(size / stride) long.
+-- Sets the padding for the attribute auto_pad: none, or such that the result has ceil(size / stride) elements.
 local function auto_pad(a, mode)
     local out = math.ceil(a.size / a.stride)
     local more = mode == "VALID" and 0 or math.max(0, (out - 1) * a.stride + a.reach - a.size)
@@ -32,7 +32,7 @@ local function auto_pad(a, mode)
     a.after = more - a.before
 end
 
--- The number of places; with ceil_mode a last window may reach over the padding, but not begin there.
+-- Returns the number of positions; with ceil_mode the last window may end in the padding, but not begin there.
 local function find_places(a, ceil)
     local room = a.size + a.before + a.after - a.reach
     assert(room >= 0 and a.kernel >= 1 and a.stride >= 1 and a.dilation >= 1,
@@ -49,7 +49,7 @@ local function check_places(w)
     return places
 end
 
--- The window of that kernel over the axes of x from the third on, and its number of places.
+-- Returns the window of a kernel over the axes of x from the third on, with its number of positions.
 local function read_window(x, o, kernel)
     local n, w = x.rank - 2, {}
     assert(n >= 1 and n <= 3, "found a tensor of " .. x.rank .. " axes, expected 3 to 5")
@@ -72,14 +72,14 @@ local function pad_all(x, w, value)
     return x
 end
 
--- The index along an axis of each element of each place, [out, kernel].
+-- Returns the index along an axis of each element of the window at each position, [out, kernel].
 local function window_index(a)
     local shape = {a.out, a.kernel}
     return iota(shape, 1) * a.stride + iota(shape, 2) * a.dilation
 end
 
--- Each axis of space as two, the place and the element in it: [N, C, out, k, out, k, ..].  Where
--- places lie side by side, cutting the axis is enough.
+-- Splits each axis of space into two, the window's position and the element in it: [N, C, out, k, out, k, ..]. If
+-- windows do not overlap or leave gaps, slices and reshapes are enough.
 local function windows(x, w)
     for i, a in ipairs(w) do
         local axis, shape = 1 + 2 * i, x.shape
@@ -99,7 +99,7 @@ local function windows(x, w)
     return x
 end
 
--- The axes of windows() that are the elements of a place.
+-- Returns the axes of the result of windows() that are elements of a window.
 local function element_axes(w)
     local axes = {}
     for i = 1, #w do axes[i] = 2 + 2 * i end
@@ -115,12 +115,12 @@ local pool_options = {
 
 local max_pool_options = {storage_order = {"whole", 0}}
 
--- Padding is smaller than any element.
+-- Windows whose padding is smaller than any element.
 local function max_windows(x, w)
     return windows(pad_all(x, w, x.dtype == "i32" and -128 or -math.huge), w)
 end
 
--- The largest element of each place.
+-- Returns the largest element of each window.
 function onnx_conv.max_pool(x, config)
     local o = layer_options("onnx_conv.max_pool", config or {}, pool_options, max_pool_options)
     local w = read_window(x, o, o.kernel_shape)
@@ -140,7 +140,7 @@ local function minus_index(w, i, step)
     return reshape(at, shape)
 end
 
--- An index into axes of space whose last one runs fastest, as one whose first one does so.
+-- Converts an index over axes of space from row-major to column-major order.
 local function column_major(index, w)
     local total, step, rest = 0, 1, 1
     for _, a in ipairs(w) do rest = rest * a.size end
@@ -152,8 +152,8 @@ local function column_major(index, w)
     return total
 end
 
--- Its index in x, of several the first: of all elements that are as large as the largest that with
--- the largest of minus its index.  NaN is larger than all.
+-- Returns the index in x of each window's largest element, of several the first: among the largest elements, the
+-- maximum of the negated index.  NaN counts as largest.
 function onnx_conv.max_pool_index(x, config)
     local o = layer_options("onnx_conv.max_pool", config or {}, pool_options, max_pool_options)
     local w = read_window(x, o, o.kernel_shape)
@@ -173,7 +173,7 @@ function onnx_conv.max_pool_index(x, config)
     return at + reshape(iota({shape[1] * shape[2]}, 1), shape) * step
 end
 
--- How many elements each place has, with or without padding.
+-- Returns the number of elements in each window, with or without padding.
 local function counts(w, padding)
     local total = 1
     for i, a in ipairs(w) do
@@ -192,7 +192,7 @@ local function counts(w, padding)
     return total
 end
 
--- The mean of each place.
+-- Returns the mean of each window.
 function onnx_conv.average_pool(x, config)
     local o = layer_options("onnx_conv.average_pool", config or {}, pool_options, {
         count_include_pad = {"whole", 0}})
@@ -201,19 +201,19 @@ function onnx_conv.average_pool(x, config)
     return total / counts(w, o.count_include_pad ~= 0)
 end
 
--- The axes behind batch and channels.
+-- Returns the axes after batch and channels.
 local function space(x)
     local axes = {}
     for i = 3, x.rank do axes[#axes + 1] = i end
     return axes
 end
 
--- The mean of each channel, whose space becomes one place.
+-- Returns the mean of each channel over all axes of space.
 function onnx_conv.global_average_pool(x)
     return tools.mean(x, space(x))
 end
 
--- The largest element of each channel.
+-- Returns the largest element of each channel.
 function onnx_conv.global_max_pool(x)
     return max(x, space(x))
 end
@@ -226,7 +226,7 @@ function onnx_conv.lp_pool(x, config)
     return o.p == 2 and sqrt(total) or total ^ (1 / o.p)
 end
 
--- Elements go back to where their indices say, of zeros; the rest of a larger output is zeros, too.
+-- Writes elements to the positions in `index`; other elements, also of a larger output, are zeros.
 function onnx_conv.max_unpool(x, index, config)
     local o = layer_options("onnx_conv.max_unpool", config or {}, {
         kernel_shape = "table?", output_shape = "table?", pads = "table?", strides = "table?"})
@@ -258,7 +258,7 @@ end
 
 -- ---- convolutions ----
 
--- The elements under each place of the window, [N, C, K, L]: K of the kernel, L places.
+-- Returns the elements of each window as columns, [N, C, K, L]: K elements of the kernel, L positions.
 local function columns(x, w, K)
     local order, L = {1, 2}, 1
     for i, a in ipairs(w) do
@@ -268,7 +268,7 @@ local function columns(x, w, K)
     return reshape(permute(windows(pad_all(x, w, 0), w), order), {x:size(1), x:size(2), K, L}), L
 end
 
--- The weights [M, C / groups, k..] times the columns of each group, plus the bias: [N, M, out..].
+-- Multiplies weights [M, C / groups, k..] by the columns of each group, and adds the bias: [N, M, out..].
 local function convolve(x, weights, bias, groups, w, K)
     local N, C, M = x:size(1), x:size(2), weights:size(1)
     assert(groups >= 1 and C % groups == 0 and M % groups == 0 and weights:size(2) == C / groups,
@@ -287,7 +287,7 @@ local function convolve(x, weights, bias, groups, w, K)
     return bias and y + along(bias, x.rank, 2) or y
 end
 
--- The sizes of a kernel [.., .., k..].
+-- Returns the sizes of a kernel [.., .., k..].
 local function kernel_of(x, weights)
     local kernel = weights.shape
     assert(weights.rank == x.rank, "found weights of " .. weights.rank .. " axes, expected " .. x.rank)
@@ -296,7 +296,7 @@ local function kernel_of(x, weights)
     return kernel
 end
 
--- A convolution of x [N, C, d..] by weights [M, C / group, k..].
+-- Convolves x [N, C, d..] with weights [M, C / group, k..].
 function onnx_conv.conv(x, weights, bias, config)
     local o = layer_options("onnx_conv.conv", config or {}, {
         auto_pad = {"string", "NOTSET"}, dilations = "table?", group = {"whole", 1}, pads = "table?",
@@ -305,7 +305,7 @@ function onnx_conv.conv(x, weights, bias, config)
     return convolve(x, weights, bias, o.group, w, K)
 end
 
--- Zeros between the elements of an axis: as many as a stride leaves out.
+-- Inserts stride - 1 zeros between the elements of an axis.
 local function spread(x, axis, stride)
     if stride == 1 then return x end
     local wide, shape, size = x.shape, x.shape, x:size(axis)
@@ -315,7 +315,7 @@ local function spread(x, axis, stride)
     return narrow(y, axis, 0, (size - 1) * stride + 1)
 end
 
--- [C, M / groups, k..] to [M, C / groups, k..], mirrored.
+-- Rearranges weights [C, M / groups, k..] to [M, C / groups, k..], with the kernel mirrored.
 local function turned(weights, groups)
     local C, M = weights:size(1), weights:size(2)
     assert(groups >= 1 and C % groups == 0,
@@ -334,7 +334,7 @@ local function turned(weights, groups)
     return reshape(y, shape)
 end
 
--- A convolution of the spread tensor with the mirrored kernel.
+-- A transposed convolution: a convolution of the spread tensor with the mirrored kernel.
 function onnx_conv.conv_transpose(x, weights, bias, config)
     local o = layer_options("onnx_conv.conv_transpose", config or {}, {
         auto_pad = {"string", "NOTSET"}, dilations = "table?", group = {"whole", 1}, output_padding = "table?",
@@ -363,14 +363,14 @@ function onnx_conv.conv_transpose(x, weights, bias, config)
     return convolve(x, turned(weights, o.group), bias, o.group, w, check_places(w))
 end
 
--- The past before x, or zeros.
+-- Puts the past, or zeros, before x.
 local function with_past(x, weights, past)
     assert(x.rank == 3 and weights.rank == 3, "found x of " .. x.rank .. " axes and weights of " .. weights.rank ..
         ", expected x [N, C, T] and weights [C, 1, k]")
     return past and concat({past, x}, 3) or pad(x, 3, weights:size(3) - 1, 0, 0)
 end
 
--- A convolution of each channel over the past.
+-- Convolves each channel with a kernel over the current and past elements.
 function onnx_conv.causal_conv(x, weights, bias, past, config)
     local o = layer_options("onnx_conv.causal_conv", config or {}, {activation = {"string", "none"}})
     local all = with_past(x, weights, past)
@@ -379,14 +379,14 @@ function onnx_conv.causal_conv(x, weights, bias, past, config)
     return o.activation == "none" and y or y * sigmoid(y)
 end
 
--- What is the past of the elements to come.
+-- Returns the elements that are the past of the next call.
 function onnx_conv.causal_conv_state(x, weights, _, past)
     local all, k = with_past(x, weights, past), weights:size(3)
     if k == 1 then return const(0, {x:size(1), x:size(2), 0}, x.dtype) end
     return narrow(all, 3, all:size(3) - (k - 1), k - 1)
 end
 
--- Places of columns added up where they overlap: [N, C K, L] to [N, C, image..].
+-- Adds up the windows in columns where they overlap: [N, C K, L] to [N, C, image..].
 function onnx_conv.col2im(x, config)
     local o = layer_options("onnx_conv.col2im", config or {}, {
         block_shape = "table", dilations = "table?", image_shape = "table", pads = "table?", strides = "table?"})

@@ -5,7 +5,7 @@ local axis_of, along, number, wrap = tools.axis_of, tools.along, tools.number, t
 
 local onnx_index = {}
 
--- Negative indices count from the end.
+-- Makes negative indices, which count from the end, non-negative.
 local function from_start(index, size)
     return where(lt(index, 0), index + size, index)
 end
@@ -23,7 +23,7 @@ local function read_scatter(name, config)
         axis = {"whole", 0}, reduction = {"string", "none"}, type = "string?"})
 end
 
--- Scatters values along an axis; with a reduction, one slice after another.
+-- Scatters values along an axis; with a reduction, slice by slice.
 local function scatter_slices(x, values, index, axis, o)
     local merge = tools.choose("reduction", merges, o.reduction)
     if not merge then return scatter(x, values, index, axis) end
@@ -62,7 +62,7 @@ function onnx_index.scatter(x, index, values, config)
     return scatter_any(x, values, from_start(index, x:size(axis)), axis, o)
 end
 
--- Replaces slices of x, whose first axes are indexed by the last axis of `indices`.
+-- Replaces slices of x; the last axis of `indices` indexes the first axes of x.
 function onnx_index.scatter_nd(x, indices, values, config)
     local o = read_scatter("onnx_index.scatter_nd", config)
     if not indices then return x end
@@ -84,7 +84,7 @@ function onnx_index.scatter_nd(x, indices, values, config)
     return reshape(y, x.shape)
 end
 
--- Writes slices of each batch from its own start on; mode = "circular": around the end.
+-- Writes slices of each batch, from its own start on; mode = "circular" continues at the beginning.
 function onnx_index.tensor_scatter(x, update, start, config)
     local o = layer_options("onnx_index.tensor_scatter", config or {}, {
         axis = {"whole", -2}, mode = {"string", "linear"}})
@@ -96,7 +96,7 @@ function onnx_index.tensor_scatter(x, update, start, config)
     return scatter_any(x, update, index, axis, {reduction = "none"})
 end
 
--- A new axis of `depth` elements: values[1] at the index that x is, values[0] elsewhere.
+-- Adds an axis of `depth` elements: values[1] at the index x, values[0] elsewhere.
 function onnx_index.one_hot(x, values, config)
     local o = layer_options("onnx_index.one_hot", config or {}, {depth = "number|table", axis = {"whole", -1}})
     local depth, axis = number(o.depth), o.axis < 0 and o.axis + x.rank + 2 or o.axis + 1
@@ -114,7 +114,7 @@ end
 
 -- ---- places ----
 
--- The place that is read for one from 0 to size - 1, or before or behind them.
+-- By mode: the position that is read for a position outside 0 .. size - 1.
 local places = {
     edge = function(at, size) return math.min(math.max(at, 0), size - 1) end,
     wrap = function(at, size) return at % size end,
@@ -123,7 +123,7 @@ local places = {
         return math.min(at % period, period - at % period)
     end}
 
--- Adds elements at both ends of axes, a value or those of x, by mode; fewer than 0 cuts.
+-- Pads axes at both ends, with a value or with elements of x, by mode; a negative number crops.
 function onnx_index.pad(x, config)
     local o = layer_options("onnx_index.pad", config or {}, {
         pads = "table", axes = "table?", mode = {"string", "constant"}, value = {"number|table", 0}})
@@ -144,8 +144,8 @@ end
 
 -- ---- the largest ----
 
--- The index of the largest element along an axis, of the smallest one if the sign is -1.  Of equal
--- elements the first one, or the last one.
+-- Returns the index of the largest element along an axis, with sign -1 of the smallest; of equal elements the
+-- first or, with select_last_index, the last one.
 local function find_extreme(name, x, config, sign)
     local o = layer_options(name, config or {}, {
         axis = {"whole", 0}, keepdims = {"whole", 1}, select_last_index = {"whole", 0}})
@@ -157,18 +157,18 @@ local function find_extreme(name, x, config, sign)
     return n - 1 - argmax(tools.take(x, axis, backwards), axis, keep)
 end
 
--- The index of the largest element.
+-- Returns the index of the largest element.
 function onnx_index.arg_max(x, config)
     return find_extreme("onnx_index.arg_max", x, config, 1)
 end
 
--- The index of the smallest element.
+-- Returns the index of the smallest element.
 function onnx_index.arg_min(x, config)
     return find_extreme("onnx_index.arg_min", x, config, -1)
 end
 
--- The k largest or smallest along an axis and their indices.  They are found one by one, and each is
--- hidden from the next search.
+-- Returns the k largest or smallest elements along an axis, and their indices.  They are found one by one; each
+-- is hidden from the next search.
 local function find_largest(name, x, config)
     local o = layer_options(name, config or {}, {
         k = {"number|table", 1}, axis = {"whole", -1}, largest = {"whole", 1}})

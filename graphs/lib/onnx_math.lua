@@ -20,12 +20,12 @@ function onnx_math.cosh(x)
     return (exp(x) + exp(-x)) * 0.5
 end
 
--- log(x + sqrt(x^2 + c))
+-- Returns log(x + sqrt(x^2 + c)).
 local function log_root(x, c)
     return log(x + sqrt(x ^ 2 + c))
 end
 
--- Of |x|, with the sign of x, as the sum would cancel for x < 0.
+-- Computed for |x| and given the sign of x, since the sum would cancel for x < 0.
 function onnx_math.asinh(x)
     local y = log_root(abs(x), 1)
     return where(lt(x, 0), -y, y)
@@ -67,7 +67,7 @@ local function read_alpha(name, config, otherwise)
     return layer_options(name, config or {}, {alpha = {"number", otherwise}}).alpha
 end
 
--- x where it is larger than `at`, else y.
+-- Returns x where x > at, else y.
 local function above(x, at, y)
     return where(gt(x, at), x, y)
 end
@@ -80,7 +80,7 @@ function onnx_math.prelu(x, slope)
     return above(x, 0, x * slope)
 end
 
--- a (e^(x / scale) - 1) for x <= 0
+-- Returns a (e^(x / scale) - 1) for x <= 0, else x.
 local function elu(x, a, scale)
     return above(x, 0, (exp(minimum(x, 0) / scale) - 1) * a)
 end
@@ -114,7 +114,7 @@ function onnx_math.hard_swish(x)
     return x * clamp(x * (1 / 6) + 0.5, 0, 1)
 end
 
--- log(1 + e^x), of which nothing overflows.
+-- Returns log(1 + e^x); nothing overflows.
 function onnx_math.softplus(x)
     return maximum(x, 0) + log(exp(-abs(x)) + 1)
 end
@@ -139,7 +139,7 @@ function onnx_math.shrink(x, config)
     return where(gt(x, o.lambd), x - o.bias, where(lt(x, -o.lambd), x + o.bias, 0))
 end
 
--- Where x is infinite.  Attributes select the signs that count.
+-- True where x is infinite; attributes select which signs count.
 function onnx_math.is_inf(x, config)
     local o = layer_options("onnx_math.is_inf", config or {}, {
         detect_positive = {"whole", 1}, detect_negative = {"whole", 1}})
@@ -150,7 +150,7 @@ function onnx_math.is_inf(x, config)
     return o.detect_positive == 0 and below or logical_or(above, below)
 end
 
--- The mean of several tensors, element by element.
+-- Returns the mean of several tensors, element by element.
 function onnx_math.mean(list)
     local total = list[1]
     for i = 2, #list do total = total + list[i] end
@@ -178,7 +178,7 @@ local function read_reduction(name, x, config)
     end
 end
 
--- The product over axes, slice by slice: the language has no such reduction.
+-- Returns the product over axes, slice by slice, since the language has no such reduction.
 function onnx_math.reduce_prod(x, config)
     local axes, remove = read_reduction("onnx_math.reduce_prod", x, config)
     for _, axis in ipairs(axes) do
@@ -193,7 +193,7 @@ function onnx_math.reduce_prod(x, config)
     return remove(x)
 end
 
--- log(sum(exp(x))), with the maximum subtracted before exp, so that nothing overflows.
+-- Returns log(sum(exp(x))); subtracts the maximum before exp, so that nothing overflows.
 function onnx_math.reduce_log_sum_exp(x, config)
     local axes, remove = read_reduction("onnx_math.reduce_log_sum_exp", x, config)
     if #axes == 0 then return x end

@@ -5,7 +5,7 @@ local to_float, along, pad, axis_of, mean = tools.to_float, tools.along, tools.p
 
 local onnx_norm = {}
 
--- The axes from one on, or all but one.
+-- Returns all axes from `from` on, or all but one.
 local function axes_of(x, from, but)
     local axes = {}
     for i = from, x.rank do
@@ -24,7 +24,7 @@ end
 
 local batch_options = {epsilon = {"number", 1e-5}, momentum = "number?", training_mode = {"whole", 0}}
 
--- Mean and variance of the channels, axis 2: those that are given, or in training those of x.
+-- Returns mean and variance of the channels, axis 2: the given ones, or in training those of x.
 local function statistics(x, given_mean, given_variance, o)
     assert(x.rank >= 2, "found " .. tostring(x) .. ", expected [N, C, ..]")
     if o.training_mode == 0 then
@@ -43,7 +43,7 @@ function onnx_norm.batch(x, scale, bias, given_mean, given_variance, config)
     return y + along(bias, x.rank, 2)
 end
 
--- What the next step of a training will be given.
+-- Returns the running statistics for the next training step.
 local function kept(x, given, now, o)
     local momentum = o.momentum and to_float(o.momentum) or 0.9
     return reshape(along(given, x.rank, 2) * momentum + now * (1 - momentum), {x:size(2)})
@@ -63,7 +63,7 @@ end
 
 -- ---- others ----
 
--- Each channel of each picture by itself.
+-- Normalises each channel of each picture separately.
 function onnx_norm.instance(x, scale, bias, config)
     local o = layer_options("onnx_norm.instance", config or {}, {epsilon = {"number", 1e-5}})
     assert(x.rank >= 3, "found " .. tostring(x) .. ", expected [N, C, d..]")
@@ -71,7 +71,7 @@ function onnx_norm.instance(x, scale, bias, config)
     return y * along(scale, x.rank, 2) + along(bias, x.rank, 2)
 end
 
--- Groups of channels; scale and bias are by group before version 21, then by channel.
+-- Normalises groups of channels; before version 21 scale and bias are by group, since then by channel.
 function onnx_norm.group(x, scale, bias, config)
     local o = layer_options("onnx_norm.group", config or {}, {
         epsilon = {"number", 1e-5}, num_groups = {"whole", 1}})
@@ -84,7 +84,7 @@ function onnx_norm.group(x, scale, bias, config)
     return reshape(y * along(scale, y.rank, 2) + along(bias, y.rank, 2), shape)
 end
 
--- x / (sum of |x|^p)^(1 / p), 0 where that is.
+-- Returns x / (sum of |x|^p)^(1 / p), and 0 where that sum is 0.
 function onnx_norm.lp(x, config)
     local o = layer_options("onnx_norm.lp", config or {}, {axis = {"whole", -1}, p = {"whole", 2}})
     assert(o.p == 1 or o.p == 2, "found p = " .. o.p .. ", expected 1 or 2")
@@ -93,7 +93,7 @@ function onnx_norm.lp(x, config)
     return where(eq(norm, 0), 0, x / norm)
 end
 
--- By the mean of the squares less the square of the mean, as the operator is defined.
+-- Computes the variance as the mean of the squares minus the square of the mean, as the operator is defined.
 function onnx_norm.mean_variance(x, config)
     local o = layer_options("onnx_norm.mean_variance", config or {}, {axes = "table?"})
     local axes = {}
@@ -194,13 +194,13 @@ local function log_classes(x)
     return log_softmax(x, 2)
 end
 
--- The loss of a softmax.
+-- Returns the loss of a softmax.
 function onnx_norm.cross_entropy(scores, target, weight, config)
     local o = layer_options("onnx_norm.cross_entropy", config or {}, loss_options)
     return loss_of(log_classes(scores), target, weight, o)
 end
 
--- The second output of the same operator.
+-- The second output of SoftmaxCrossEntropyLoss: the logarithm of the softmax.
 function onnx_norm.cross_entropy_scores(scores)
     return log_classes(scores)
 end

@@ -38,8 +38,8 @@ local coordinates = {
     end,
 }
 
--- How the nearest element is rounded: whether it is the one above, by what is left behind the one
--- below.
+-- By mode: true if the nearest element is the upper neighbour, given the distance from the lower
+-- neighbour.
 local nearest_modes = {
     floor = function() return false end,
     ceil = function(rest) return rest > 0 end,
@@ -47,7 +47,7 @@ local nearest_modes = {
     round_prefer_floor = function(rest) return rest > 0.5 end,
 }
 
--- How much an element counts that is x away, and how far that reaches.
+-- By mode: the weight of an element at distance x, and the largest distance with a weight.
 local filters = {
     linear = function(x)
         return x < 1 and 1 - x or 0
@@ -59,7 +59,7 @@ local filters = {
 }
 local reaches = {linear = 1, cubic = 2}
 
--- Of tf_crop_and_resize: outside there is only the extrapolation value.
+-- True for a coordinate outside the picture in the mode tf_crop_and_resize: it gets the extrapolation value.
 local function is_outside(o, a, x)
     return o.coordinates == coordinates.tf_crop_and_resize and not (x >= 0 and x <= a.input - 1)
 end
@@ -78,7 +78,7 @@ local function find_nearest(o, a)
     return list
 end
 
--- Each element several times in a row is a reshape and an expand; others are taken by their indices.
+-- Takes the nearest elements: if each is repeated equally often, by reshape and expand, else by their indices.
 local function take_nearest(x, axis, list)
     local size, times, repeats = x:size(axis), #list / x:size(axis), x.rank < 8 and #list > x:size(axis)
     for i, index in ipairs(list) do
@@ -94,9 +94,9 @@ local function take_nearest(x, axis, list)
     return reshape(expand(reshape(x, narrow_shape), wide), shape)
 end
 
--- What one element is the sum of: indices and weights.  Places beyond the ends are those at the
--- ends, or left out; antialiasing stretches the filter by what the axis shrinks.  A weight of 0 is
--- left out, so that NaN and infinities reach no further than the filter.
+-- Returns the indices and weights of the summands of one element of the result.  Positions beyond the ends are
+-- replaced by those at the ends, or excluded; antialiasing stretches the filter when the axis shrinks.  Weights
+-- of 0 are omitted, so that NaN and infinities reach no further than the filter.
 local function summands_of(o, a, x)
     local stretch = o.antialias ~= 0 and a.scale < 1 and a.scale or 1
     local reach, list, weights, total = o.reach / stretch, {}, {}, 0
@@ -118,7 +118,7 @@ local function summands_of(o, a, x)
     return list, weights
 end
 
--- Those of all elements, as many for each: the last one is halved, which changes no sum.
+-- Returns the summands of all elements, equally many for each: the last is split in halves, which keeps sums.
 local function all_summands(o, a)
     local lists, weights, most = {}, {}, 1
     for i = 1, a.output do
@@ -138,13 +138,13 @@ local function all_summands(o, a)
     return lists, weights, most
 end
 
--- A constant of rows, times ones for all other axes.
+-- Returns a constant that varies along one axis only, expanded to all axes.
 local function of_rows(list, rank, sizes)
     for i = #sizes + 1, rank do sizes[i] = 1 end
     return const(list, sizes)
 end
 
--- Sums of rows: one summand after another, or, of many, all of them as an axis that is summed over.
+-- Returns weighted sums of rows: summand by summand or, if there are many, as a sum over an axis.
 local function sum_rows(x, o, a)
     local lists, weights, most = all_summands(o, a)
     if most > MOST_SUMMANDS then
@@ -167,7 +167,7 @@ local function sum_rows(x, o, a)
     return total
 end
 
--- The extrapolation value where nothing of the input is.
+-- Inserts the extrapolation value where the result lies outside the input.
 local function extrapolate(y, axis, o, a)
     local list, any = {}, false
     for i = 1, a.output do
@@ -178,7 +178,7 @@ local function extrapolate(y, axis, o, a)
     return where(along(const(list, {a.output}, "bool"), y.rank, axis), o.extrapolation_value, y)
 end
 
--- What keeps its size and place stays; the nearest are taken as they are, others added up.
+-- Resizes one axis: keeps it if size and place are equal, takes nearest elements, or computes weighted sums.
 local function resize_axis(x, axis, o, a)
     local cropped = o.coordinates == coordinates.tf_crop_and_resize and (a.start ~= 0 or a.finish ~= 1)
     if a.scale == 1 and a.input == a.output and not cropped then return x end
@@ -187,7 +187,7 @@ local function resize_axis(x, axis, o, a)
     return extrapolate(permute(sum_rows(permute(x, front), o, a), back), axis, o, a)
 end
 
--- Linear and cubic of integers: rounded, and clipped to what the type holds.
+-- Rounds linear and cubic results for integers, and clips them to the type's range.
 local function to_integers(y, type)
     local bits, unsigned = bits_of[type] or 32, type ~= nil and type:find("^uint") ~= nil
     local low, high = unsigned and 0 or -2 ^ (bits - 1), unsigned and 2 ^ bits - 1 or 2 ^ (bits - 1) - 1
@@ -195,7 +195,7 @@ local function to_integers(y, type)
     return int(clamp(round(y), low, high))
 end
 
--- Sizes that follow from a scale are rounded down, of products of floats, as other programs do.
+-- Sets the size from a scale: the product, computed in floats as in other programs, is rounded down.
 local function set_scale(a, scale)
     a.scale, a.by_scale = to_float(scale), true
     a.width = to_float(a.scale * a.input)
@@ -207,7 +207,7 @@ local function set_size(a, size)
     a.output, a.width, a.scale = size, size, size / a.input
 end
 
--- The smallest or largest of the scales for all axes, of which sizes follow.
+-- Sets all scales to the smallest or the largest one; sizes follow from them.
 local function keep_aspect_ratio(axes, policy)
     local scale = axes[1].scale
     for _, a in ipairs(axes) do
@@ -219,7 +219,7 @@ local function keep_aspect_ratio(axes, policy)
     end
 end
 
--- All axes of x, those that are named resized by scales or sizes.
+-- Returns the axes of x, with scales or sizes for the axes that are resized.
 local function read_axes(x, o)
     local all, named, given = {}, {}, o.scales or o.sizes or {}
     for i, n in ipairs(x.shape) do
@@ -243,7 +243,7 @@ local function read_axes(x, o)
     return all
 end
 
--- Along each axis in turn.
+-- Resizes along each axis in turn.
 local function resize_all(x, o, axes)
     local y = o.filter and x.dtype ~= "f32" and float(x) or x
     for i, a in ipairs(axes) do
@@ -301,7 +301,7 @@ function onnx_pictures.resize(x, config)
     return resize_all(x, o, read_axes(x, o))
 end
 
--- Resize before it was called so.
+-- The operator Upsample, an older form of Resize.
 function onnx_pictures.upsample(x, config)
     return resize_as_before(x, read_resize("onnx_pictures.upsample", config))
 end
@@ -320,12 +320,12 @@ local linear = {first = 0, {1, 0}, {-1, 1}}
 local cubic = {
     first = -1, {0, 1, 0, 0}, {A, 0, -A, 0}, {-2 * A, -(A + 3), 2 * A + 3, A}, {A, A + 2, -(A + 2), -A},
 }
--- Before version 20 ways were called as in PyTorch.
+-- The names of the interpolations; before version 20 they were those of PyTorch.
 local kernels = {
     nearest = nearest, linear = linear, bilinear = linear, cubic = cubic, bicubic = cubic,
 }
 
--- Mirrored at both ends until it is between them.
+-- Reflects coordinates at both ends until they are between them.
 local function reflect(x, low, high)
     local span = high - low
     if span <= 0 then return x * 0 end
@@ -357,7 +357,7 @@ local function neighbours(x, a, r, size, kernel, padding, corner)
     return found
 end
 
--- The picture's places as rows of channels.
+-- Reshapes a picture to rows of channels, one for each position.
 local function rows_of(x)
     local order = {1}
     for i = 3, x.rank do order[i - 1] = i end
@@ -384,7 +384,7 @@ local function weighted_rows(x, batch, neighbours_of)
     return weight and rows * beside_channels(weight) or rows
 end
 
--- The last axis, of channels, comes behind the first one.
+-- Moves the last axis, of channels, to the second position.
 local function channels_first(x)
     local order = {1, x.rank}
     for i = 3, x.rank do order[i] = i - 1 end
@@ -400,7 +400,7 @@ local function grid_coordinate(grid, a, size, corners)
     return corners and x / 2 * (size - 1) or (x * size - 1) / 2
 end
 
--- Each output place is a sum over the neighbours of its coordinate, along all axes at once.
+-- Each element of the result is a sum over the neighbours of its coordinate, along all axes at once.
 function onnx_pictures.grid_sample(x, grid, config)
     local o = layer_options("onnx_pictures.grid_sample", config or {}, {
         align_corners = {"whole", 0}, mode = {"string", "linear"}, padding_mode = {"string", "zeros"}})
@@ -420,7 +420,7 @@ function onnx_pictures.grid_sample(x, grid, config)
     return channels_first(sum(weighted_rows(x, batch, found), axes, false))
 end
 
--- Coordinates between -1 and 1 along an axis of a grid.
+-- Returns coordinates between -1 and 1 along an axis of a grid.
 local function places(rank, axis, size, corners)
     local at = {}
     for i = 0, size - 1 do
@@ -464,7 +464,7 @@ local function samples(rois, from, bins, each, scale, shifted)
     return start + size * const(steps, {1, n})
 end
 
--- Neighbours of samples [regions, n], which are one of two axes of coordinates.
+-- Returns the neighbours of samples [regions, n], along one of two axes of coordinates.
 local function sample_neighbours(at, a, size)
     local n, regions = at:size(2), at:size(1)
     at = reshape(at, a == 1 and {regions, n, 1} or {regions, 1, n})

@@ -11,7 +11,7 @@ local MOST_STEPS = 1024
 
 -- ---- activations ----
 
--- A function of a module, which is loaded if it is asked for; with alpha and beta among its options, if it has any.
+-- Returns a function that loads a module when first called, and calls its function; alpha and beta are options.
 local function of_module(module, name)
     return function(alpha, beta)
         local f = require(module)[name]
@@ -19,7 +19,7 @@ local function of_module(module, name)
     end
 end
 
--- By their names in small letters: what makes one of alpha and beta, and what these are if nothing is said.
+-- By name in small letters: the function that makes an activation from alpha and beta, then their defaults.
 local activations = {
     tanh = {function() return tanh end},
     sigmoid = {function() return sigmoid end},
@@ -112,12 +112,12 @@ end
 
 -- ---- operators ----
 
--- All steps, [T, directions, B, H].
+-- Returns the states after all steps, [T, directions, B, H].
 function onnx_recurrent.rnn(x, w, r, bias, lengths, h, config)
     return run("rnn", "y", x, w, r, bias, lengths, h, nil, nil, config)
 end
 
--- The last state, [directions, B, H].
+-- Returns the last state, [directions, B, H].
 function onnx_recurrent.rnn_h(x, w, r, bias, lengths, h, config)
     return run("rnn", "h", x, w, r, bias, lengths, h, nil, nil, config)
 end
@@ -138,7 +138,7 @@ function onnx_recurrent.lstm_h(x, w, r, bias, lengths, h, c, peepholes, config)
     return run("lstm", "h", x, w, r, bias, lengths, h, c, peepholes, config)
 end
 
--- The last cell.
+-- Returns the last cell state, [directions, B, H].
 function onnx_recurrent.lstm_c(x, w, r, bias, lengths, h, c, peepholes, config)
     return run("lstm", "c", x, w, r, bias, lengths, h, c, peepholes, config)
 end

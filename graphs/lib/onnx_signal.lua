@@ -45,7 +45,7 @@ local function matrix_of(n, rows, a, columns, b, o)
     return where(logical_or(eq(row, 0), eq(row * 2, n)), y, y * 2)
 end
 
--- Transforms along an axis that is not the last, padded with zeros or cut to the length.
+-- Transforms along an axis other than the last; pads with zeros or cuts to the length.
 local function transform(x, axis, length, o)
     local n, half, last = check_length(length, "a transform"), math.floor(length / 2) + 1, x.rank
     local floats_in, floats_out = x:size(last), o.inverse and o.onesided and 1 or 2
@@ -60,7 +60,7 @@ local function transform(x, axis, length, o)
     return axis ~= last - 1 and transpose(y, axis, last - 1) or y
 end
 
--- Along an axis, which is number 1 before version 20 unless it is said.
+-- The Fourier transform along an axis; before version 20 axis 1 by default.
 function onnx_signal.dft(x, config)
     local o = layer_options("onnx_signal.dft", config or {}, {
         dft_length = "number|table?", axis = "number|table?", inverse = {"whole", 0}, onesided = {"whole", 0},
@@ -74,7 +74,7 @@ function onnx_signal.dft(x, config)
     return transform(x, axis, o.dft_length and number(o.dft_length) or length, how)
 end
 
--- Transforms frames [N, frames, length, floats] of a signal [N, n] or [N, n, floats], times a window.
+-- Transforms frames [N, frames, length, floats] of a signal [N, n] or [N, n, floats], multiplied by a window.
 function onnx_signal.stft(x, window, config)
     local o = layer_options("onnx_signal.stft", config or {}, {
         frame_step = "number|table", frame_length = "number|table?", onesided = {"whole", 1}})
@@ -93,7 +93,7 @@ function onnx_signal.stft(x, window, config)
     return transform(frames, 3, length, {onesided = o.onesided ~= 0})
 end
 
--- Triangles over the bins of a spectrum, [length / 2 + 1, bins], of equal widths in mel.
+-- Returns triangles over the bins of a spectrum, [length / 2 + 1, bins], of equal widths on the mel scale.
 function onnx_signal.mel_weight_matrix(config)
     local o = layer_options("onnx_signal.mel_weight_matrix", config or {}, {
         bins = "number|table", length = "number|table", rate = "number|table", low = "number|table",

@@ -1,15 +1,15 @@
--- What the functions of the modules onnx, onnx_conv, onnx_index, onnx_math, onnx_norm
--- and onnx_pictures share.
+-- Functions that the modules onnx, onnx_conv, onnx_index, onnx_math, onnx_norm and onnx_pictures
+-- share.
 
 local tools = {}
 
--- The float nearest to a number: the upper 24 of its 53 bits (Veltkamp 1968).
+-- Returns the float nearest to a number: rounds to the upper 24 of its 53 bits (Veltkamp 1968).
 function tools.to_float(x)
     local high = x * (2 ^ 29 + 1)
     return math.abs(high) < math.huge and high - (high - x) or x
 end
 
--- A number of its own, or the only one of a list.
+-- Returns a number, given as such or as the only item of a list.
 function tools.number(x)
     if type(x) == "table" then
         assert(#x == 1, "found a list of " .. #x .. " numbers, expected one number")
@@ -18,14 +18,14 @@ function tools.number(x)
     return x
 end
 
--- An axis of ONNX as one of the language.
+-- Converts an axis of ONNX to an axis of the language.
 function tools.axis_of(x, axis)
     assert(axis >= -x.rank and axis < x.rank,
         "found axis " .. axis .. " of a tensor of rank " .. x.rank .. ", expected an axis of the tensor")
     return axis < 0 and axis + x.rank + 1 or axis + 1
 end
 
--- Whole numbers as an i32 tensor: counted if they are start, start + step, ...
+-- Returns whole numbers as an i32 tensor; as an iota if they are start, start + step, ...
 function tools.indices(list)
     local step, counted = (list[2] or list[1]) - list[1], true
     for i = 2, #list do counted = counted and list[i] - list[i - 1] == step end
@@ -35,7 +35,7 @@ function tools.indices(list)
     return list[1] == 0 and y or y + list[1]
 end
 
--- The axes of x with one of them in front, and the order that undoes it.
+-- Returns a permutation that moves one axis to the front, and the inverse permutation.
 function tools.to_front(rank, axis)
     local front, back = {axis}, {}
     for i = 1, rank do
@@ -45,7 +45,7 @@ function tools.to_front(rank, axis)
     return front, back
 end
 
--- Elements along an axis by their indices, which are known.
+-- Takes elements along an axis by indices known when the graph is built.
 function tools.take(x, axis, list)
     local is_range = true
     for i = 2, #list do is_range = is_range and list[i] == list[i - 1] + 1 end
@@ -56,14 +56,14 @@ function tools.take(x, axis, list)
     return permute(gather(permute(x, front), tools.indices(list)), back)
 end
 
--- The mean over axes, which stay with size 1.
+-- Returns the mean over axes, which keep size 1.
 function tools.mean(x, axes)
     local count = 1
     for _, axis in ipairs(axes) do count = count * x:size(axis) end
     return sum(x, axes) / count
 end
 
--- A tensor of n elements as one of `rank` axes, along one of them.
+-- Reshapes a tensor of n elements to `rank` axes, with all elements along one of them.
 function tools.along(x, rank, axis)
     local shape = {}
     for i = 1, rank do shape[i] = i == axis and -1 or 1 end
@@ -74,13 +74,13 @@ function tools.clamp(x, low, high)
     return minimum(maximum(x, low), high)
 end
 
--- The choice of a name; an error says what it is that has no such name.
+-- Returns the choice with a name; for an unknown name raises an error that says what it should be.
 function tools.choose(what, choices, name)
     assert(choices[name] ~= nil, "found " .. what .. " '" .. name .. "', expected a value that ONNX names for it")
     return choices[name]
 end
 
--- Adds elements of a value along an axis; fewer than 0 cuts.
+-- Adds elements with a value before and after those of an axis; negative numbers crop.
 function tools.pad(x, axis, before, after, value)
     local size = x:size(axis)
     if before < 0 or after < 0 then
@@ -100,10 +100,10 @@ function tools.pad(x, axis, before, after, value)
     return #parts > 1 and concat(parts, axis) or x
 end
 
--- Bits of ONNX's narrow integers; others are i32, and those of 64 bits wrap at 32.
+-- The number of bits of ONNX's narrow integer types; other types are i32, and 64-bit ones wrap at 32 bits.
 tools.bits_of = {uint8 = 8, int8 = 8, uint16 = 16, int16 = 16}
 
--- An i32 tensor wraps as an integer type does.
+-- Wraps an i32 tensor to the range of an integer type.
 function tools.wrap(x, type)
     local bits = tools.bits_of[type]
     if not bits then return x end

@@ -13,7 +13,7 @@
 
 local optim = {}
 
--- dL/d(parameter) for each of a table of parameters.
+-- Returns dL/d(parameter) for each parameter in a table.
 function optim.gradients(loss, params)
     local names, list = {}, {}
     for name, p in pairs(params) do
@@ -66,7 +66,7 @@ function optim.micro_batches(n)
     return micro
 end
 
--- The square root of the sum of all squares of all gradients, a scalar.
+-- Returns the square root of the sum of the squares of all gradients, a scalar.
 function optim.grad_norm(grads)
     local total
     for _, g in pairs(grads) do
@@ -77,8 +77,8 @@ function optim.grad_norm(grads)
     return sqrt(total)
 end
 
--- Gradients whose norm, all together, is at most max_norm; and the norm they had
--- (Pascanu, Mikolov, Bengio: On the Difficulty of Training Recurrent Neural Networks, 2013).
+-- Returns the gradients, scaled so that their total norm is at most max_norm, and the norm before (Pascanu,
+-- Mikolov, Bengio: On the Difficulty of Training Recurrent Neural Networks, 2013).
 function optim.clip_grad_norm(grads, max_norm)
     local norm = optim.grad_norm(grads)
     local scale = minimum(max_norm / (norm + 1e-6), 1)
@@ -87,12 +87,12 @@ function optim.clip_grad_norm(grads, max_norm)
     return clipped, norm
 end
 
--- An input that holds zeros at first.
+-- Returns an input that is filled with zeros at first.
 local function zeros(name, shape)
     return input(name, shape, "f32", {fill = 0})
 end
 
--- Whether weight decay is for a parameter: for all, or as config.decays(name, p) says.
+-- Returns the weight decay of a parameter: the same for all, but 0 if config.decays(name, p) is false.
 local function decay_of(o, name, p)
     if o.decays and not o.decays(name, p) then return 0 end
     return o.weight_decay
@@ -120,8 +120,8 @@ function optim.sgd(params, grads, config)
     return next
 end
 
--- A running average that begins at zero.  That of ones is 1 - beta^t after t steps: what part
--- of a running average its values make up.
+-- Returns the next value of a running average that starts at zero.  The same average of ones is 1 - beta^t after
+-- t steps, by which the average of values is divided to correct for the start.
 local function average(old, value, beta)
     return beta * old + (1 - beta) * value
 end
@@ -148,7 +148,7 @@ local function adam(params, grads, o, prepare)
     return next
 end
 
--- Options of adam and adamw.
+-- The options of adam and adamw.
 local adam_options = {
     lr = "number|tensor", betas = {"table", {0.9, 0.999}}, eps = {"number", 1e-8},
     weight_decay = {"number", 0}, decays = "function?", state = {"function", zeros},
@@ -175,8 +175,8 @@ function optim.adamw(params, grads, config)
     end)
 end
 
--- How many steps were made before this one, an i32 scalar, and next.step for the table that
--- the script returns.
+-- Returns the number of steps made before this one, an i32 scalar, and next.step for the table that the script
+-- returns.
 function optim.step()
     local step = input("step", {}, "i32", {fill = 0})
     return step, step + 1

@@ -22,7 +22,7 @@ local function clipped(z, o)
     return o.clip and minimum(maximum(z, -o.clip), o.clip) or z
 end
 
--- The part of z along an axis that belongs to a gate.
+-- Returns the part of z along an axis that belongs to a gate.
 local function part(z, axis, gates, letter)
     local size = z:size(axis) / #gates
     for i, name in ipairs(gates) do
@@ -37,7 +37,7 @@ local function project(x, weight, bias)
     return y
 end
 
--- Goes over the steps: step(z, h, c) gives the next h and c, where z is what the step has of x W^T.
+-- Iterates over the steps: step(z, h, c) returns the next h and c, where z is the step's part of x W^T.
 local function run(z, H, o, step)
     local T, B, y = z:size(1), z:size(2), {}
     local h, c = o.h or const(0, {B, H}), o.c or const(0, {B, H})
@@ -57,14 +57,14 @@ local function run(z, H, o, step)
     return o.result == "h" and h or o.result == "c" and c or concat(y, 1)
 end
 
--- Part number d of a tensor along its first axis, without that axis.
+-- Returns item d of a tensor along its first axis, without that axis.
 local function at(x, d)
     local shape = {}
     for axis = 2, x and x.rank or 1 do shape[axis - 1] = x:size(axis) end
     return x and reshape(narrow(x, 1, d - 1, 1), shape)
 end
 
--- The options of one direction, of those of all.
+-- Returns the options of one direction, from the options of all directions.
 local function options_at(o, d)
     local own = {reverse = o.reverse or d == 2, h = at(o.h, d), c = at(o.c, d), peepholes = at(o.peepholes, d)}
     for _, name in ipairs {"gates", "lengths", "clip", "result", "reset_before", "coupled"} do own[name] = o[name] end
@@ -77,7 +77,7 @@ local function options_at(o, d)
     return own
 end
 
--- Sizes that do not fit, and a result that there is not, are the caller's mistake.
+-- Raises an error for sizes that do not fit, or for a result that the layer does not have.
 local function check(x, weight_ih, weight_hh, o, n_gates, n_states)
     local rank, H = weight_ih.rank, weight_hh:size(-1)
     local fits = x.rank == 3 and (rank == 2 or rank == 3) and weight_hh.rank == rank and
@@ -89,14 +89,14 @@ local function check(x, weight_ih, weight_hh, o, n_gates, n_states)
     assert(known[o.result or "y"], "found another result, expected y or h, or c of an LSTM")
 end
 
--- Options of rnn, gru and lstm.
+-- The options that rnn, gru and lstm share.
 local common = {
     gates = "table?", bias_ih = "tensor?", bias_hh = "tensor?", bias = "tensor?", h = "tensor?",
     reverse = {"boolean", false}, lengths = "tensor?", clip = "number?", f = "function|table?",
     result = {"string", "y"},
 }
 
--- A layer of one direction, or of some, beside each other.
+-- Runs a layer in one direction, or in both directions separately.
 local function layer(cell, x, weight_ih, weight_hh, o, n_gates, n_states)
     check(x, weight_ih, weight_hh, o, n_gates, n_states)
     if weight_ih.rank == 2 then return cell(x, weight_ih, weight_hh, o) end
@@ -157,7 +157,7 @@ local function lstm(x, weight_ih, weight_hh, o)
     end)
 end
 
--- A network of Elman's: h' = f(x W_ih^T + b_ih + h W_hh^T + b_hh).
+-- Elman's recurrent network: h' = f(x W_ih^T + b_ih + h W_hh^T + b_hh).
 function recurrent.rnn(x, weight_ih, weight_hh, config)
     local o = layer_options("recurrent.rnn", config or {}, common)
     return (layer(rnn, x, weight_ih, weight_hh, o, 1, 1))

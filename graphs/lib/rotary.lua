@@ -3,7 +3,7 @@
 
 local rotary = {}
 
--- w_i = theta^(-2i / d), for i from 0 on, 2i < d.
+-- Returns the frequencies w_i = theta^(-2i / d) for i from 0 on, while 2i < d.
 function rotary.frequencies(d, theta)
     local w = {}
     for i = 0, (d - 1) / 2 do w[i + 1] = theta ^ (-2 * i / d) end
@@ -50,7 +50,7 @@ function rotary.yarn(w, theta, factor, fast, slow, n, exact)
     return scaled
 end
 
--- What YaRN multiplies cosines and sines by, so that scores are larger in long contexts.
+-- Returns YaRN's factor of cosines and sines, which makes scores larger in long contexts.
 function rotary.yarn_scale(factor, m)
     return factor <= 1 and 1 or 0.1 * (m or 1) * math.log(factor) + 1
 end
@@ -77,14 +77,14 @@ function rotary.angles(T, w, scale)
     return {cos = cos(angle) * scale, sin = sin(angle) * scale}
 end
 
--- (a cos - b sin, b cos + a sin), which have the scope "rotary".
+-- Returns the rotated pair (a cos - b sin, b cos + a sin), computed in the scope "rotary".
 local function turn(a, b, angles)
     return scope("rotary", function()
         return a * angles.cos - b * angles.sin, b * angles.cos + a * angles.sin
     end)
 end
 
--- The part of the last axis from `start` on.
+-- Returns `size` elements of the last axis from `start` on.
 local function part(x, start, size)
     local starts, sizes = {}, x.shape
     for i = 1, #sizes do starts[i] = 0 end
@@ -101,7 +101,7 @@ function rotary.halves(x, angles)
     return concat({a, b, part(x, 2 * half, d - 2 * half)}, -1)
 end
 
--- The same where number 2i goes with number 2i + 1, as the paper has it.
+-- The same, except that number 2i is paired with number 2i + 1, as in the paper.
 function rotary.interleaved(x, angles)
     local d, half = x:size(-1), angles.cos:size(-1)
     local turned = part(x, 0, 2 * half)

@@ -16,7 +16,7 @@ function transformer.feed_forward(x, config)
     return (scope(o.out_name, o.project, act, x:size(-1), o.bias))
 end
 
--- An option, or another one where it was left out.
+-- Returns an option, or `other` if the option was omitted.
 local function either(option, other)
     if option == nil then return other end
     return option
@@ -51,7 +51,7 @@ function transformer.packed_feed_forward(x, config)
     return (scope(o.out_name, nn.linear, act, x:size(-1), either(o.out_bias, o.bias)))
 end
 
--- x + f(x): what a part of the model adds to the residual stream.
+-- Returns x + f(x): a part of the model adds its result to the residual stream.
 function transformer.residual(x, f)
     return x + f(x)
 end
@@ -76,7 +76,7 @@ function transformer.parallel_block(x, attention, feed_forward)
     return tap("ffn_residual", x + attention(x) + feed_forward(x))
 end
 
--- Blocks one after another, in the scopes name.0, name.1, ...
+-- Applies n blocks one after another, in the scopes name.0, name.1, ...
 function transformer.stack(x, name, n, block, ...)
     if n < 1 then error("found a stack of " .. n .. " blocks, expected at least 1") end
     for i = 0, n - 1 do
