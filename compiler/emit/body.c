@@ -1,4 +1,4 @@
-/* Prints a kernel's function, statement by statement. */
+/* Prints the C function of a kernel, statement by statement. */
 #include "body.h"
 
 #include <stdlib.h>
@@ -8,12 +8,14 @@
 
 enum {
     INDENT = 4,
-    MOST_BEFORE_NOTE = 100 - INDENT - 7 /* the most characters of a declaration and the note behind it */
+    MOST_BEFORE_NOTE = 100 - INDENT - 7 /* maximum number of characters of a declaration and the
+                                         * note after it */
 };
 
 /* ---- statements ---- */
 
-/* Returns the END statement of the loop or `if` whose body begins at `begin`. */
+/* Returns the index of the END statement of the loop or `if` whose body begins at statement
+ * `begin`. */
 static int end_of(const struct cr_function *f, int begin)
 {
     int depth = 1, at = begin;
@@ -25,7 +27,7 @@ static int end_of(const struct cr_function *f, int begin)
     return at - 1;
 }
 
-/* Prints "for (long i = first; i < last; i += step) {". */
+/* Prints the head of a loop, "for (long i = first; i < last; i += step) {". */
 static void print_loop(const struct cr_expr_printer *p, const struct cr_statement *s)
 {
     const char *var = p->f->vars[s->var].name;
@@ -53,7 +55,8 @@ static void print_assignment(const struct cr_expr_printer *p, const struct cr_st
     cr_put(p->text, ";");
 }
 
-/* Prints a statement; `single`: it is an `if` whose body is one statement. */
+/* Prints one statement.  `single`: it is an `if` whose body is one statement, so that it needs no
+ * braces. */
 static void print_line(const struct cr_expr_printer *p, const struct cr_statement *s, bool single)
 {
     switch (s->kind) {
@@ -83,7 +86,8 @@ static void print_line(const struct cr_expr_printer *p, const struct cr_statemen
         cr_put(p->text, s->kind == CR_STATEMENT_NOTE ? "/* %s */" : " /* %s */", s->note);
 }
 
-/* Prints all statements; an `if` with one statement has no braces. */
+/* Prints all statements of a body, and the position of each in `statements` unless that is null.
+ * An `if` with only one statement gets no braces. */
 static void print_body(struct cr_text *text, const struct cr_function *f,
                        struct cr_span *statements)
 {
@@ -124,8 +128,8 @@ static void print_comment(struct cr_text *t, const struct cr_function *f)
     cr_put(t, " */\n");
 }
 
-/* Prints the struct of a function's arguments.  A field has the name of its slot; cr_emit_step_call
- * initialises it by that name. */
+/* Prints the struct of a function's arguments.  Each field has the name of its slot;
+ * cr_emit_step_call initialises fields by name. */
 static void print_struct(struct cr_text *t, const struct cr_function *f)
 {
     cr_put(t, "struct k%d_args {\n    const struct cr_runtime *rt;\n", f->number);
@@ -141,9 +145,10 @@ static void print_struct(struct cr_text *t, const struct cr_function *f)
     cr_put(t, "};\n\n");
 }
 
-/* Prints the pointer to a slot of scratch.  The offset counts floats, so a pointer to another type
- * is cast after the sum.  Where values have names, the first one stands for the slot, and the
- * others are equal to it.  The note follows on the line, or precedes it if the line is long. */
+/* Prints the pointer to a slot in scratch memory.  The offset counts floats, so a pointer to
+ * another type is cast after the addition.  If values in the slot have names, the pointer has the
+ * first name, and pointers with the other names are set equal to it.  The note comes after the
+ * declaration, or on a line before it if the line is long. */
 static void print_scratch(struct cr_text *t, const struct cr_function *f, int number)
 {
     const struct cr_slot *slot = &f->slots[number];
@@ -173,7 +178,8 @@ static void print_scratch(struct cr_text *t, const struct cr_function *f, int nu
     free(line.data);
 }
 
-/* True if a function has a loop over its items; else it has a single one. */
+/* True if a function has a loop over its items; if not, a call always processes exactly one
+ * item. */
 static bool loops_over_items(const struct cr_function *f)
 {
     for (int i = 0; i < f->n_body; i++)
@@ -182,7 +188,8 @@ static bool loops_over_items(const struct cr_function *f)
     return false;
 }
 
-/* Prints the slots that are no arguments, and what the function does not use. */
+/* Prints variables for the slots that are not arguments, and casts to void of parameters that the
+ * function does not use. */
 static void print_slots(struct cr_text *t, const struct cr_function *f)
 {
     if (!loops_over_items(f))
