@@ -10,12 +10,13 @@ struct cr_span {
     size_t begin, end;
 };
 
-/* Prints a function: its comment, the struct of its arguments, its body.  Stores the piece of text
- * of each statement in `statements`, unless that is null. */
+/* Prints a function: its comment, the struct of its arguments, its body.  Stores the position of
+ * each statement's text in `statements`, unless that is null. */
 void cr_emit_function(struct cr_text *text, const struct cr_function *function,
                       struct cr_span *statements);
 
-/* Prints the number of items of a function, as an expression of its arguments `args`. */
+/* Prints the number of a function's items, as an expression of the fields of `args`, its
+ * arguments. */
 void cr_emit_items(struct cr_text *text, const struct cr_function *function);
 
 #endif
