@@ -1,8 +1,8 @@
 /*
- * declarations.c - prints the declarations that a program needs from runtime.h.  TinyCC would take
- * long to read all of it, mostly the tables in macros, and most functions are never called.  So a
- * structure of functions is declared with only the members that are called; where the runtime is
- * compiled already, each at its offset.
+ * declarations.c - prints those declarations of runtime.h that a program needs.  TinyCC would
+ * take long to read the whole header, mostly for its macros with tables, and most runtime
+ * functions are never called.  So a structure of functions is declared with only the members that
+ * are called; if the runtime is compiled already, each member is at its offset there.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,11 +15,12 @@
 #include "runtime/runtime.h"
 #include "runtime_text.h"
 
-/* A function in one of the tables of the runtime; the tables have the order of the structure. */
+/* A function in one of the runtime's tables, which have the order of the members of the
+ * structure. */
 struct member {
     const char *name, *declaration;
     size_t offset;
-    bool is_variant; /* its name follows from a row of the ops or the reductions */
+    bool is_variant; /* a variant of an op or a reduction, which gives the function its name */
 };
 
 static const struct member members[] = {
@@ -50,12 +51,13 @@ enum {
     MEMBERS_I32 = sizeof members_i32 / sizeof *members_i32
 };
 
-/* For both structures, a flag for each member that is called. */
+/* For each member of both structures: true if the program calls it. */
 struct called {
     bool members[MEMBERS], members_i32[MEMBERS_I32];
 };
 
-/* Marks the members that a program's calls name; `parallel` calls all functions. */
+/* Marks the members that the calls of a program name, and `parallel`, which starts all
+ * functions. */
 static void mark_calls(struct called *called, const struct cr_needs *needs)
 {
     const char *i32 = cr_formats[CR_FORMAT_i32].family;
@@ -78,10 +80,10 @@ static void mark_calls(struct called *called, const struct cr_needs *needs)
     cr_names_free(&names_i32);
 }
 
-/* ---- in front of a text without the runtime's source ---- */
+/* ---- declarations for a text without the runtime's source ---- */
 
-/* Prints a structure of the marked members, if there are any, with padding in place of the
- * others. */
+/* Prints a structure with only the marked members, and padding in place of the others; prints
+ * nothing if no member is marked. */
 static void put_structure(struct cr_text *text, const char *name, int n, const struct member *list,
                           const bool *called)
 {
@@ -117,9 +119,10 @@ void cr_put_declarations(struct cr_text *text, const struct cr_program *program)
     cr_needs_free(&needs);
 }
 
-/* ---- in a standalone file ---- */
+/* ---- declarations in a standalone file ---- */
 
-/* Prints the marked members as declarations, each after its description in the table of `path`. */
+/* Prints the marked members as declarations, each after its description from the table in the
+ * file `path`. */
 static void put_members(struct cr_text *text, int n, const struct member *list, const bool *called,
                         const char *path)
 {
@@ -150,8 +153,8 @@ void cr_put_needed_structures(struct cr_text *text, const struct cr_needs *needs
     cr_put(text, "};\n");
 }
 
-/* Prints a macro that lists the marked members that are variants, for the instances of the
- * structure. */
+/* Prints a macro that lists the marked members that are variants; it is used to fill instances of
+ * the structure. */
 static void put_variants(struct cr_text *text, const char *macro, int n, const struct member *list,
                          const bool *called)
 {
