@@ -1,5 +1,5 @@
-/* embed_text.c - prints an encoder of texts as standalone C: the model, its tokenizer, the vector
- * of a text or the scores of its labels; see embed_text.h. */
+/* embed_text.c - prints an encoder of texts as standalone C: the model, its tokenizer, and
+ * functions that compute the vector of a text or the scores of its labels; see embed_text.h. */
 #include "embed_text.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "runtime_text.h"
 #include "standalone_tokenizer.h"
 
-/* The offsets of the inputs and the arena in the memory of a run, in bytes. */
+/* The offsets in bytes of the inputs and of the arena in the memory that a run needs. */
 struct layout {
     int64_t ids, types, n, arena;
 };
@@ -21,7 +21,7 @@ static int64_t place(int64_t *end, const struct cr_port *port)
     return at;
 }
 
-/* Lays the inputs out one behind the other; then comes the arena. */
+/* Returns the offsets: the inputs follow one another, and the arena comes after them. */
 static struct layout lay_out(const struct cr_standalone *w)
 {
     const struct cr_encoder_ports *e = w->generation->encoder;
@@ -36,7 +36,7 @@ static struct layout lay_out(const struct cr_standalone *w)
     return l;
 }
 
-/* Returns the bytes of the texts that are put around each text. */
+/* Returns the number of bytes that the prompt adds to each text. */
 static size_t prompt_bytes(const struct cr_encoder_ports *e)
 {
     size_t n = e->prompt_parts ? 0 : strlen(e->prompt);
@@ -72,7 +72,7 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n");
 }
 
-/* Prints the names of the labels, and the function that turns their logits into scores. */
+/* Prints the names of the labels, and the function that converts their logits to scores. */
 static void put_labels(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_encoder_ports *e = w->generation->encoder;
@@ -89,7 +89,7 @@ static void put_labels(struct cr_text *t, const struct cr_standalone *w)
     cr_add_runtime(t, "compiler/emit/probabilities.h", &done, NULL, NULL);
 }
 
-/* Prints the prompt of an encoder, or the template of a reranking decoder. */
+/* Prints the prompt of an encoder, or the prompt's fixed texts for a reranking decoder. */
 static void put_prompt(struct cr_text *t, const struct cr_encoder_ports *e, const char *name)
 {
     if (!e->prompt_parts) {
