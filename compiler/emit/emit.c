@@ -1,4 +1,5 @@
-/* Prints the whole text of a program: its kernels' functions, and the functions of its entries. */
+/* Prints the text of a whole program: the functions of its kernels, and the functions of its
+ * entries. */
 #include "emit.h"
 
 #include <ctype.h>
@@ -23,8 +24,8 @@ static emit_step *const emitters[CR_STEP_KINDS] = {
 #undef STEP
 };
 
-/* Prints the steps of an entry; stores the piece of text of each step in `spans` unless that is
- * null. */
+/* Prints the steps of an entry.  Stores the position of each step's text in `spans`, unless that
+ * is null. */
 static void emit_steps(struct cr_text *text, const struct cr_program *program,
                        const struct cr_entry *entry, struct cr_span *spans)
 {
@@ -39,10 +40,12 @@ static void emit_steps(struct cr_text *text, const struct cr_program *program,
 
 /* ---- the function of an entry ---- */
 
-/* Marks the ports that have a variable in_x, state_x or out_x: each is one argument in all layers. */
+/* The ports for which an entry's function has a variable in_x, state_x or out_x: those that are
+ * the same argument in all layers. */
 struct named_ports {
     bool *inputs, *outputs;
-    const struct cr_buffer **input_buffers, **output_buffers; /* of each port that a step uses */
+    const struct cr_buffer **input_buffers, **output_buffers; /* by port: the buffer of a port
+                                                               * that a step uses, else null */
 };
 
 static void name_port(struct named_ports *named, struct cr_location at)
@@ -63,8 +66,8 @@ static void name_ports(struct named_ports *named, const struct cr_binding *b)
         name_port(named, (struct cr_location){b->space, b->start, 0});
 }
 
-/* A port that is bound to the same argument in all layers is a variable; one that depends on the
- * layer is looked up in inputs[] or outputs[]. */
+/* Finds the ports that get a variable: those bound to the same argument in all layers.  A port
+ * that depends on the layer is looked up in inputs[] or outputs[] instead. */
 static void find_named(struct named_ports *named, const struct cr_program *p,
                        const struct cr_entry *entry)
 {
@@ -76,7 +79,7 @@ static void find_named(struct named_ports *named, const struct cr_program *p,
             name_ports(named, cr_operand_binding(p, step, i));
 }
 
-/* Finds the buffers of the ports that steps use: the first one of each. */
+/* Finds for each port the first buffer through which a step uses it. */
 static void find_buffers(struct named_ports *named, const struct cr_program *p)
 {
     named->input_buffers = cr_calloc((size_t)p->n_inputs, sizeof *named->input_buffers);
@@ -90,7 +93,7 @@ static void find_buffers(struct named_ports *named, const struct cr_program *p)
     }
 }
 
-/* Prints a port's name and shape as a comment. */
+/* Prints a comment with a port's name and shape. */
 static void print_port_comment(struct cr_text *t, const struct cr_program *p, const struct cr_port *port,
                                const struct cr_buffer *buffer)
 {
@@ -102,7 +105,7 @@ static void print_port_comment(struct cr_text *t, const struct cr_program *p, co
     free(shape.data);
 }
 
-/* Declares the variables of ports, except ports that would be unused variables. */
+/* Declares the variables of ports, except for those that no step would use. */
 static void print_ports(struct cr_text *t, const struct cr_program *p,
                         const struct cr_entry *entry)
 {
@@ -132,8 +135,8 @@ static void print_ports(struct cr_text *t, const struct cr_program *p,
     free(named.output_buffers);
 }
 
-/* Loads the lengths of the run; the function fails if a length is outside 1 to its bound.  Of a
- * ragged length it checks the size of each row. */
+/* Prints code that loads the lengths of the run and fails if a length is outside 1 to its bound.
+ * For a ragged length it checks the size of each row. */
 static void print_lengths(struct cr_text *t, const struct cr_program *p)
 {
     char plain[128];
@@ -160,7 +163,7 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *p,
     snprintf(name, size, "%s_%s%s%s", p->name, entry->name, *entry->name ? "_" : "", what);
 }
 
-/* True if some step of an entry starts its function with rt->parallel. */
+/* True if any step of an entry starts its function by rt->parallel. */
 static bool starts_functions(const struct cr_program *p, const struct cr_entry *entry)
 {
     struct cr_step_walk walk = cr_walk_entry(p, entry, false);
@@ -170,8 +173,8 @@ static bool starts_functions(const struct cr_program *p, const struct cr_entry *
     return false;
 }
 
-/* Prints the body of an entry that has steps; the scratch of all threads is the end of the
- * arena. */
+/* Prints the body of an entry that has steps.  The scratch memory of all threads comes after the
+ * arena proper. */
 static void print_work(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
                        struct cr_span *steps)
 {
@@ -188,7 +191,7 @@ static void print_work(struct cr_text *t, const struct cr_program *p, const stru
     emit_steps(t, p, entry, steps);
 }
 
-/* Prints the function of an entry; it has the type of cr_code.execute (compiler/exec/exec.h). */
+/* Prints the function of an entry, which has the type of cr_code.execute (compiler/exec/exec.h). */
 static void print_entry(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
                         struct cr_span *steps)
 {
@@ -212,8 +215,8 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Prints the functions of kernels and of entries; stores the positions of all pieces in `spans` unless
- * that is null. */
+/* Prints the functions of kernels and of entries.  Stores the positions of all pieces in `spans`,
+ * unless that is null. */
 static void print_functions(struct cr_text *text, const struct cr_program *program, struct cr_spans *spans)
 {
     for (int i = 0; i < program->n_functions; i++) {
@@ -232,7 +235,7 @@ static bool is_of_identifier(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* True if an identifier occurs in a text, other than as a part of a longer one. */
+/* True if an identifier occurs in a text as a whole word. */
 static bool has_identifier(const char *text, const char *identifier)
 {
     size_t length = strlen(identifier);
@@ -242,8 +245,8 @@ static bool has_identifier(const char *text, const char *identifier)
     return false;
 }
 
-/* Prints an enum of the options, and one of the named sums of sizes that occur in the text of the
- * functions. */
+/* Prints an enum of the script's options, and another one of the names for sums of sizes that
+ * occur in `functions`, the text of the functions. */
 static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, const char *functions)
 {
     struct cr_text options = {0}, sums = {0};
@@ -270,8 +273,8 @@ static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, 
     free(sums.data);
 }
 
-/* Prints the names of sizes and of the distance of prefetches, if there are any.  `functions` is the text
- * that uses them. */
+/* Prints the definitions of the names of sizes and of the prefetch distance that occur in
+ * `functions`, the text of the functions. */
 static void put_sizes(struct cr_text *text, const struct cr_program *program, const char *functions)
 {
     struct cr_named_sizes *sizes = program->sizes;
@@ -308,7 +311,7 @@ static void shift_spans(struct cr_span *spans, int n, size_t by)
     }
 }
 
-/* Prints the same text as cr_emit, and keeps only the positions of its pieces. */
+/* Prints the same text as cr_emit, but keeps only the positions of its pieces. */
 void cr_spans_find(struct cr_spans *spans, const struct cr_program *program)
 {
     struct cr_text functions = {0}, sizes = {0};
