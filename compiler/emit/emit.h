@@ -24,26 +24,27 @@
 #include "compiler/ir/text.h"
 #include "compiler/passes/module/module.h"
 
-/* Takes the program out of a module that went through all passes, and prints it to program->text.
- * The program keeps no pointer into the module. */
+/* Makes a program of a module that went through all passes, and prints it to program->text.  The
+ * program takes what it needs from the module, and keeps no pointer to it. */
 struct cr_program *cr_emit_program(struct cr_module *module);
 
 /* Appends the C of a program: its kernels' functions, and the functions of its entries. */
 void cr_emit(struct cr_text *text, const struct cr_program *program);
 
-/* The range of text that each part of a program is printed as. */
+/* The positions of the parts of a program in its text. */
 struct cr_spans {
-    struct cr_span *functions;   /* by function, with the comment before it */
-    struct cr_span *steps;       /* by step; for a loop, its first lines */
-    struct cr_span **statements; /* by function, by statement of its body */
+    struct cr_span *functions;   /* by function: its text, with the comment before it */
+    struct cr_span *steps;       /* by step: its text; for a loop, its first lines */
+    struct cr_span **statements; /* by function, then by statement of its body */
     int n;                       /* number of functions */
 };
 
-/* Finds the pieces of a program's text; free them with cr_spans_free. */
+/* Finds the positions of a program's parts; free them with cr_spans_free. */
 void cr_spans_find(struct cr_spans *spans, const struct cr_program *program);
 void cr_spans_free(struct cr_spans *spans);
 
-/* Writes the name of an entry's function in C: NAME_what or NAME_ENTRY_what. */
+/* Writes the name of a C function of an entry: NAME_what, or NAME_ENTRY_what for an entry with a
+ * name. */
 void cr_entry_function(char *name, size_t size, const struct cr_program *program,
                        const struct cr_entry *entry, const char *what);
 
@@ -53,27 +54,27 @@ void cr_entry_function(char *name, size_t size, const struct cr_program *program
 int cr_write_standalone(const struct cr_program *program, unsigned isas, const char *path,
                         struct cr_error *error);
 
-/* Writes a training step (next_state.h) as cr_write_standalone does.  Fails if the program is
- * not a training step; the message names `script`. */
+/* Does the same as cr_write_standalone for a training step (next_state.h).  Fails if the program
+ * is not a training step; the message names `script`. */
 int cr_write_standalone_step(const struct cr_program *program, unsigned isas, const char *script,
                              const char *path, struct cr_error *error);
 
-/* Writes a model that generates text (generate.h) as cr_write_standalone does. */
+/* Does the same as cr_write_standalone for a model that generates text (generate.h). */
 struct cr_generation;
 int cr_write_standalone_generator(const struct cr_program *program, unsigned isas,
                                   const struct cr_generation *generation, const char *path,
                                   struct cr_error *error);
 
-/* Print source (texts[0], which includes `header`) and header (texts[1]); for a training step if
- * `script` is not null. */
+/* Print the source (texts[0], which includes `header`) and the header (texts[1]) of a standalone
+ * program; of a training step if `script` is not null. */
 int cr_standalone_texts(const struct cr_program *program, unsigned isas, const char *script,
                         const char *header, struct cr_text texts[2], struct cr_error *error);
 int cr_standalone_generator_texts(const struct cr_program *program, unsigned isas,
                                   const struct cr_generation *generation, const char *header,
                                   struct cr_text texts[2], struct cr_error *error);
 
-/* Appends header and source as one text that includes no other generated file; it sets
- * NAME_THREADS. */
+/* Appends header and source as one text that includes no other emitted file, with NAME_THREADS
+ * set to `threads`. */
 void cr_put_standalone(struct cr_text *text, const struct cr_program *program, int threads);
 
 #endif
