@@ -1,17 +1,19 @@
-/* emit_step_all_gather.c - ALL_GATHER: an exchange between ranks, as C. */
+/* emit_step_all_gather.c - prints the step ALL_GATHER, an exchange between ranks, as C. */
 #include "compiler/ir/identifiers.h"
 #include "emit_steps.h"
 
 #include <stdio.h>
 
-/* Returns the buffer that is bound to an operand; in a loop over layers, that of the first layer. */
+/* Returns the buffer that is bound to an operand; in a loop over layers, the buffer in the first
+ * layer. */
 static const struct cr_buffer *buffer_of(const struct cr_program *p, const struct cr_step *step, int operand)
 {
     return &p->buffers[p->bound[cr_operand_binding(p, step, operand)->first_buffer].what];
 }
 
-/* Prints "const float *const from = arena + 12; // [B, T, 48]", and the same of `to`, which the step writes.  Other
- * slots are lengths.  Returns the buffer of `from`. */
+/* Prints declarations of the pointers `from` and `to`, such as "const float *const from = arena +
+ * 12; // [B, T, 48]".  The step writes to `to`; its other slots are lengths.  Returns the buffer
+ * of `from`. */
 static const struct cr_buffer *print_pointers(struct cr_text *t, const struct cr_step *step,
                                               const struct cr_step_walk *walk, int indent)
 {
@@ -31,7 +33,8 @@ static const struct cr_buffer *print_pointers(struct cr_text *t, const struct cr
     return from;
 }
 
-/* Writes a number of elements as the product of the sizes of axes from `axis` on, if they have names. */
+/* Writes a number of elements as the product of the named sizes of axes from `axis` on; if they
+ * have no names, as a number. */
 static void write_elements(char text[512], const struct cr_program *p, const struct cr_buffer *buffer, int axis,
                            int64_t elements)
 {
@@ -44,7 +47,7 @@ static void write_elements(char text[512], const struct cr_program *p, const str
         snprintf(text, 512, "%lld", (long long)elements);
 }
 
-/* Prints the exchange of a tensor as a whole. */
+/* Prints the exchange of a whole tensor in one call. */
 static void print_whole(struct cr_text *t, const struct cr_program *p, const struct cr_exchanged *x,
                         const struct cr_buffer *from, int indent)
 {
@@ -54,7 +57,7 @@ static void print_whole(struct cr_text *t, const struct cr_program *p, const str
     cr_put_line(t, indent, "ranks->gather_blocks(ranks, to, from, bytes, bytes);");
 }
 
-/* Prints the exchange of the rows that a length counts: one call for each piece. */
+/* Prints the exchange of as many rows as a length counts: one call for each piece of the tensor. */
 static void print_pieces(struct cr_text *t, const struct cr_program *p, const struct cr_exchanged *x,
                          const struct cr_buffer *from, int indent)
 {
