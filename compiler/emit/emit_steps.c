@@ -7,20 +7,21 @@
 #include "body.h"
 #include "compiler/ir/identifiers.h"
 
-/* The variables of a loop's body that point to the current layer, if the loop has strides. */
+/* Names of variables in the body of a loop over layers: pointers to the current layer, if the
+ * loop has strides. */
 #define LAYER_WEIGHTS "layer_weights" /* weights + layer * weights_stride */
 #define LAYER_ARENA "layer_arena"     /* arena + layer * arena_stride */
 
 /* ---- bindings ---- */
 
-/* Converts an offset in the arena or the weights from bytes to units of the format. */
+/* Converts an offset in the arena or the weights from bytes to units of the tensor's format. */
 static long long in_units(enum cr_space space, int64_t offset, enum cr_format format)
 {
     bool bytes = space == CR_SPACE_ARENA || space == CR_SPACE_WEIGHTS;
     return (long long)(bytes ? offset / cr_formats[format].unit : offset);
 }
 
-/* Prints " + 5" or " - 5", or nothing for 0. */
+/* Prints " + 5" for a positive number, " - 5" for a negative one, nothing for 0. */
 static void print_plus(struct cr_text *t, long long number)
 {
     if (number)
@@ -39,8 +40,8 @@ static void print_linear(struct cr_text *t, long long start, long long stride)
         cr_put(t, way == 1 ? "layer" : "layer * %lld", way);
 }
 
-/* Prints a cast such as "(int *)": the pointers to arena and weights are of floats, but a tensor
- * may have another type. */
+/* Prints a cast such as "(int *)" if a tensor in the arena or the weights is not of floats, since
+ * pointers to these are of floats. */
 static void print_cast(struct cr_text *t, enum cr_space space, enum cr_format format)
 {
     const char *type = cr_formats[format].c_type;
@@ -81,8 +82,8 @@ static void print_location(struct cr_text *t, const struct cr_program *p, struct
     print_plus(t, at.within / cr_formats[format].unit);
 }
 
-/* By space: the text before the number of a location that depends on the layer; behind(space) is
- * the text after it. */
+/* By space: the text before the number in a location that depends on the layer; behind(space) is
+ * the text after the number. */
 static const char *const before[CR_SPACE_COUNT] = {[CR_SPACE_NONE] = "",
                                                    [CR_SPACE_ARENA] = "arena + ",
                                                    [CR_SPACE_WEIGHTS] = "weights + ",
@@ -97,8 +98,8 @@ static const char *behind(enum cr_space space)
     return *text && text[strlen(text) - 1] == '[' ? "]" : "";
 }
 
-/* Prints a location with a stride: relative to the pointer to the layer if the loop has one with
- * that stride, else as start + layer * stride. */
+/* Prints a location with a stride: relative to the loop's pointer to the layer if that has the
+ * same stride, else as start + layer * stride. */
 static void print_even(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     long long start = in_units(b->space, b->start, format);
@@ -122,7 +123,7 @@ static void print_alternating(struct cr_text *t, const struct cr_binding *b, enu
            behind(b->space));
 }
 
-/* Prints a table of locations in the order of the layers, indexed by the layer. */
+/* Prints a table of locations, one for each layer, indexed by the layer. */
 static void print_table(struct cr_text *t, const struct cr_program *p, const struct cr_binding *b,
                         enum cr_format format)
 {
@@ -135,8 +136,8 @@ static void print_table(struct cr_text *t, const struct cr_program *p, const str
     cr_put(t, "]%s", behind(b->space));
 }
 
-/* Prints a number that depends on the rank, of bytes or other units: "(const long[]){0,
- * 32}[rank]". */
+/* Prints a number that depends on the rank, such as "(const long[]){0, 32}[rank]", divided by
+ * `unit`. */
 static void print_by_rank(struct cr_text *t, const struct cr_program *p, int first_row, int unit)
 {
     cr_put(t, "(const long[]){");
@@ -145,7 +146,7 @@ static void print_by_rank(struct cr_text *t, const struct cr_program *p, int fir
     cr_put(t, "}[rank]");
 }
 
-/* Prints the offset of an argument inside a port: " + 12 + layer * 24". */
+/* Prints the offset of an argument inside its port, such as " + 12 + layer * 24". */
 static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
     int unit = cr_formats[format].unit;
@@ -155,8 +156,8 @@ static void print_within(struct cr_text *t, const struct cr_binding *b, enum cr_
     print_linear(t, (long long)(b->within / unit), (long long)(b->within_stride / unit));
 }
 
-/* Prints the cast of a port that depends on the layer: it is looked up as a void pointer, to which
- * an offset cannot be added.  A state that a kernel replaces never depends on the layer: see
+/* Prints the cast of a port that depends on the layer: it is looked up as a pointer to void, to
+ * which no offset can be added.  A state that a kernel replaces never depends on the layer: see
  * may_move. */
 static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, enum cr_format format)
 {
@@ -165,7 +166,7 @@ static void print_cast_of_port(struct cr_text *t, const struct cr_binding *b, en
         cr_put(t, "(%s%s *)", b->space == CR_SPACE_OUTPUT ? "" : "const ", cr_formats[format].c_type);
 }
 
-/* Prints " + cr_chosen(*id, 4) * 256", the offset of the matrix whose number is at `id`. */
+/* Prints the offset of a part that an i32 chooses, such as " + cr_chosen(*id, 4) * 256". */
 static void print_choice(struct cr_text *t, const struct cr_program *p,
                          const struct cr_layers *loop, const struct cr_chosen_part *choice,
                          enum cr_format format)
@@ -175,7 +176,7 @@ static void print_choice(struct cr_text *t, const struct cr_program *p,
                     !by.last_differs && !by.differs && !by.within && !by.within_stride;
     long long element = (long long)choice->element;
     cr_put(t, " + cr_chosen(");
-    if (constant) { /* ((int *)arena)[5], in place of ((int *)arena + 4)[1] */
+    if (constant) { /* prints ((int *)arena)[5] instead of ((int *)arena + 4)[1] */
         cr_put(t, "((int *)arena)[%lld]", in_units(by.space, by.start, CR_FORMAT_i32) + element);
     } else {
         cr_put(t, "((const int *)(");
@@ -246,8 +247,9 @@ void cr_emit_shape(struct cr_text *t, const struct cr_program *p, const struct c
     cr_put(t, "]");
 }
 
-/* Prints the name and the shape of the buffer that is bound to an argument; in a loop over layers,
- * of the first layer's buffer.  The columns of packed weights are rounded up to whole panels. */
+/* Prints a comment with the name and the shape of the buffer that is bound to an argument; in a
+ * loop over layers, of the first layer's buffer.  The columns of packed weights are rounded up to
+ * whole panels. */
 static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
                                  const struct cr_binding *b, bool packed)
 {
@@ -260,7 +262,7 @@ static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
     free(shape.data);
 }
 
-/* Prints a block that calls rt->parallel with the function and a structure of its arguments. */
+/* Prints a block with a structure of the arguments and a call of rt->parallel for the function. */
 void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {
@@ -286,7 +288,7 @@ void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
     cr_put(t, "%*s}\n", indent, "");
 }
 
-/* Prints the first lines of a loop over layers, up or down. */
+/* Prints the first lines of a loop over layers, in ascending or descending order. */
 void cr_emit_step_loop(struct cr_text *t, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {
