@@ -1,4 +1,5 @@
-/* generate.c - prints a model that generates text as standalone C; see generate.h. */
+/* generate.c - prints the functions and the main of a model that generates text, as standalone C;
+ * see generate.h. */
 #include "generate.h"
 
 #include <stdio.h>
@@ -15,13 +16,14 @@
 
 /* ---- the memory of a session ---- */
 
-/* The offsets of the parts of a session, in bytes. */
+/* The offsets in bytes of the parts of a session's memory. */
 struct session {
-    int64_t *inputs, *outputs; /* by port of the program */
+    int64_t *inputs, *outputs; /* by port of the program: its offset */
     int64_t ports, scratch, arena;
 };
 
-/* Returns the offset of the next part, which is aligned to a cache line. */
+/* Returns the offset of a new part of `bytes` bytes, aligned to a cache line, and advances *end
+ * past it. */
 static int64_t place(int64_t *end, int64_t bytes)
 {
     int64_t at = *end;
@@ -34,7 +36,8 @@ static int64_t port_bytes(const struct cr_port *port)
     return cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
 }
 
-/* Lays out a session: after its own structure come the ports, the sampler's scratch, the arena. */
+/* Lays out the memory of a session: its own structure, then the ports, the sampler's scratch
+ * memory and the arena. */
 static struct session lay_out(const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -68,8 +71,8 @@ static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
-/* Returns a hash of all that determines the layout of packed weights: parameters, formats,
- * places. */
+/* Returns a hash of everything that determines the layout of packed weights: parameters, formats
+ * and positions. */
 static uint64_t hash_layout(const struct cr_program *p)
 {
     uint64_t hash = cr_hash_word((uint64_t)p->n_params, (uint64_t)p->weights_bytes);
@@ -93,8 +96,8 @@ static uint64_t hash_layout(const struct cr_program *p)
     return hash;
 }
 
-/* The header is a mark of 16 bytes, the hash of the layout, the size of the weights, and the
- * model's name. */
+/* Writes the header: 16 bytes that mark the format, the hash of the layout, the size of the
+ * weights, and the model's name. */
 void cr_packed_header(unsigned char header[CR_PACKED_HEADER], const struct cr_program *p)
 {
     const uint64_t numbers[] = {hash_layout(p), (uint64_t)p->weights_bytes};
@@ -128,7 +131,7 @@ static void put_packed_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- weights in the program ---- */
 
-/* Embeds the packed file with the assembler's .incbin. */
+/* Prints code that embeds the packed file by the assembler's .incbin. */
 static void put_incbin(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name, *upper = w->upper;
@@ -159,7 +162,8 @@ static void put_incbin(struct cr_text *t, const struct cr_standalone *w)
            name, name, name, upper, name, name, name, name, name, name, name, name);
 }
 
-/* Embeds the packed weights as an array of bytes, which may be read as numbers of any format. */
+/* Prints the packed weights as an array of bytes, aligned so that they can be read as any
+ * format. */
 static void put_embedded_array(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
@@ -200,7 +204,7 @@ int cr_generation_check(const struct cr_generation *g, const struct cr_program *
     return status;
 }
 
-/* Prints macros: sizes for the caller, and the chunk, which the caller may choose. */
+/* Prints macros: the sizes that a caller needs, and the chunk, which the caller may redefine. */
 static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
@@ -228,7 +232,7 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
     free_session(&s);
 }
 
-/* Declares the weights in the program, if they are. */
+/* Prints the declaration of embedded weights, if weights are embedded. */
 static void put_embedded_header(struct cr_text *t, const struct cr_standalone *w)
 {
     if (w->generation->embedding)
@@ -279,7 +283,7 @@ static void put_offsets(struct cr_text *t, const struct cr_standalone *w, const 
     cr_put(t, "\n};\n");
 }
 
-/* Prints the offsets of the parts of a session, which generate_session.inc uses. */
+/* Prints the offsets of the parts of a session as macros for generate_session.inc. */
 static void put_places(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -327,8 +331,8 @@ void cr_put_generation_source(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- main ---- */
 
-/* Prints a list of names, each ended by a zero, as one string literal; an empty name ends the
- * list. */
+/* Prints a list of names as one string literal: each name ends with a zero byte, an empty name
+ * ends the list. */
 static void put_names(struct cr_text *t, const char *names)
 {
     cr_put(t, "    ");
@@ -339,7 +343,8 @@ static void put_names(struct cr_text *t, const char *names)
     cr_put(t, "\"\",\n");
 }
 
-/* Prints a table by parameter: the index of the first of its names that belongs to a separate head. */
+/* Prints a table with one entry for each parameter: the index of the first of its names that is
+ * the name of a separate head. */
 static void put_heads(struct cr_text *t, const struct cr_standalone *w)
 {
     if (!cr_is_needed_by_program((void *)w, "heads"))
@@ -353,7 +358,7 @@ static void put_heads(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n};\n");
 }
 
-/* Prints the tables of names that generate_weights.inc uses. */
+/* Prints the tables of parameters' names that generate_weights.inc uses. */
 static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_generation *g = w->generation;
@@ -378,7 +383,7 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    NULL,\n};\n");
 }
 
-/* Adds the code that gets the weights: readers of files, unless the weights are embedded. */
+/* Prints the code that finds the weights: embedded ones, or readers of files. */
 static void put_weights(struct cr_text *t, const struct cr_standalone *w)
 {
     static const char *const readers[] = {"compiler/files/mapping.c", "compiler/files/json.c",
