@@ -1,4 +1,4 @@
-/* join_programs.c - makes one program of the programs of all ranks; see join_programs.h. */
+/* join_programs.c - joins the programs of all ranks to one program; see join_programs.h. */
 #include "join_programs.h"
 
 #include <stdio.h>
@@ -10,18 +10,19 @@
 #include "compiler/passes/schedule/loop_bindings.h"
 #include "emit.h"
 
-/* The state of joining.  The programs of different ranks are compared step by step, not function by
- * function: on rank 0, where parts begin at 0, two kernels may be equal and share a function that
- * they do not share elsewhere.  So the steps of rank 1 are kept. */
+/* The state of joining.  Programs of different ranks are compared step by step, not function by
+ * function: on rank 0, where all parts begin at 0, two kernels may be equal and share a function,
+ * while they are different on other ranks.  So the steps of rank 1 are the basis of the result. */
 struct joining {
-    struct cr_program *p; /* of rank 1 */
+    struct cr_program *p; /* the program of rank 1 */
     int ranks;
     struct numbers {
-        bool *known;      /* by rank */
-        int64_t *by_rank; /* by place, see number_at: a number for each rank */
-    } * of;               /* by function */
+        bool *known;      /* by rank: true if the numbers are recorded */
+        int64_t *by_rank; /* by place (see number_at): a number for each rank */
+    } * of;               /* by function: its numbers */
     int64_t
-        *more; /* by binding and rank: bytes from the location on rank 1 to the one on this rank */
+        *more; /* by binding and rank: bytes from the location on rank 1 to the location on this
+                * rank */
 };
 
 /* ---- numbers that may depend on the rank ---- */
@@ -31,8 +32,9 @@ static int n_places(const struct cr_function *f)
     return f->n_arguments + f->n_exprs;
 }
 
-/* Returns the number at a place of a body: the base of an address, or a number in an expression;
- * else null. */
+/* Returns a pointer to the number at place `place` of a function, or null if there is none.
+ * Places are the arguments, then the expressions; their numbers are bases of addresses and number
+ * expressions. */
 static int64_t *number_at(const struct cr_function *f, int place)
 {
     struct cr_argument *argument = place < f->n_arguments ? &f->arguments[place] : NULL;
@@ -42,7 +44,8 @@ static int64_t *number_at(const struct cr_function *f, int place)
     return e->op == CR_EXPR_NUMBER ? &e->number : NULL;
 }
 
-/* Records the numbers of a function of a rank; false if a step before had other ones. */
+/* Records the numbers of function `g` of a rank as those of a function.  Returns false if an
+ * earlier step of that rank recorded other numbers for it. */
 static bool record(struct joining *j, int function, int rank, const struct cr_function *g)
 {
     struct numbers *numbers = &j->of[function];
@@ -60,7 +63,8 @@ static bool record(struct joining *j, int function, int rank, const struct cr_fu
 
 /* ---- comparing ---- */
 
-/* Compare the parts of two functions, but for names, notes and the numbers above. */
+/* The following functions compare parts of two functions, except for names, notes and the numbers
+ * at places. */
 
 static bool same_slots(const struct cr_function *f, const struct cr_function *g)
 {
@@ -75,7 +79,7 @@ static bool same_slots(const struct cr_function *f, const struct cr_function *g)
     return same;
 }
 
-/* Arguments of the same kind refer to the same slots, terms and expressions. */
+/* True if two functions' arguments have the same kinds, slots, terms and expressions. */
 static bool same_arguments(const struct cr_function *f, const struct cr_function *g)
 {
     bool same = f->n_arguments == g->n_arguments;
@@ -90,7 +94,7 @@ static bool same_arguments(const struct cr_function *f, const struct cr_function
     return same;
 }
 
-/* Compares the nodes of expressions, and the terms of addresses. */
+/* True if two functions have the same nodes of expressions and the same terms of addresses. */
 static bool same_exprs(const struct cr_function *f, const struct cr_function *g)
 {
     bool same = f->n_exprs == g->n_exprs && f->items == g->items && f->n_terms == g->n_terms;
@@ -144,7 +148,8 @@ static bool same_choice(const struct cr_step *s, const struct cr_binding *x,
            (!x->choice.bound || x->choice.by - s->first_binding == y->choice.by - t->first_binding);
 }
 
-/* Compares two locations; sets *more to the bytes by which the second one is behind. */
+/* True if two locations differ only in their offset; sets *more to the second offset minus the
+ * first. */
 static bool compare_locations(struct cr_location a, struct cr_location b, int64_t *more)
 {
     bool counts =
@@ -153,8 +158,8 @@ static bool compare_locations(struct cr_location a, struct cr_location b, int64_
     return a.space == b.space && (counts || a.offset == b.offset);
 }
 
-/* Compares the locations of an operand in all layers, and records by how much they differ, which is
- * equal for all. */
+/* Compares the locations of operand i in all layers, and records the difference in bytes, which
+ * must be the same for all layers. */
 static bool take_operand(struct joining *j, int rank, const struct cr_step_walk *a,
                          const struct cr_step_walk *b, const struct cr_step *s,
                          const struct cr_step *t, int i)
@@ -173,7 +178,7 @@ static bool take_operand(struct joining *j, int rank, const struct cr_step_walk 
     return same;
 }
 
-/* True if steps have the same kind and numbers. */
+/* True if two steps have the same kind and the same numbers. */
 static bool same_steps(const struct cr_step_walk *a, const struct cr_step_walk *b,
                        const struct cr_step *s, const struct cr_step *t)
 {
@@ -190,8 +195,8 @@ static bool same_steps(const struct cr_step_walk *a, const struct cr_step_walk *
     return same;
 }
 
-/* Compares all steps of a rank's program with the steps of rank 1, and records the rank's numbers.
- * Returns false if they differ in anything else. */
+/* Compares all steps of a rank's program with the steps of rank 1, and records the rank's
+ * numbers. Returns false if the programs differ in anything else. */
 static bool take_steps(struct joining *j, const struct cr_program *other, int rank)
 {
     struct cr_step_walk a = cr_walk_steps(j->p, 0, j->p->n_steps, false);
@@ -243,8 +248,8 @@ static bool same_literals(const struct cr_program *p, const struct cr_program *o
     return same;
 }
 
-/* Compares a rank's program with that of rank 1, and records the rank's numbers.  Returns false if
- * the programs differ in more than numbers. */
+/* Compares a rank's program with the program of rank 1, and records the rank's numbers.  Returns
+ * false if the programs differ in more than numbers. */
 static bool take_program(struct joining *j, const struct cr_program *other, int rank)
 {
     const struct cr_program *p = j->p;
@@ -257,7 +262,7 @@ static bool take_program(struct joining *j, const struct cr_program *other, int 
 
 /* ---- arguments ---- */
 
-/* Moves all slots after the bound ones by one, and updates what refers to them. */
+/* Moves all slots that calls do not bind by one position, and updates all references to them. */
 static void move_slots(struct cr_function *f)
 {
     int at = f->n_bound;
@@ -284,7 +289,7 @@ static bool is_taken(const struct cr_function *f, const char *name)
     return taken;
 }
 
-/* Adds a slot that holds a number, after the slots that calls bind; returns its index. */
+/* Adds a slot of kind NUMBER after the slots that calls bind; returns its index. */
 static int add_slot(struct cr_function *f)
 {
     struct cr_slot slot = {.kind = CR_SLOT_NUMBER,
@@ -298,8 +303,8 @@ static int add_slot(struct cr_function *f)
     return f->n_bound++;
 }
 
-/* Binds the new slot, the last bound one, in all calls of a function.  Bindings of a call are
- * consecutive, so they move. */
+/* Adds a binding for a function's new slot, the last bound one, to all calls of the function.
+ * The bindings of a call are consecutive, so they are copied to the end of the list. */
 static void bind_slot(struct cr_program *p, int function, int first_row, int n_rows)
 {
     const struct cr_binding by_rank = {
@@ -317,8 +322,8 @@ static void bind_slot(struct cr_program *p, int function, int first_row, int n_r
     }
 }
 
-/* Finds the slot of a function with these numbers by rank, among those from `first` on; adds it if
- * there is none. */
+/* Returns a slot of a function whose value on each rank is the given number; searches the slots
+ * from `first` on, and adds a slot if there is none. */
 static int find_slot(struct joining *j, int function, int first, const int64_t *numbers, int *rows)
 {
     struct cr_program *p = j->p;
@@ -334,7 +339,8 @@ static int find_slot(struct joining *j, int function, int first, const int64_t *
     return slot;
 }
 
-/* Returns the variable that has the number of a slot, declared at the begin of the body. */
+/* Returns the variable that holds the number of a slot; declares it at the beginning of the body
+ * if necessary. */
 static int find_var(struct cr_function *f, int slot)
 {
     for (int i = 0; i < f->n_vars; i++)
@@ -352,7 +358,8 @@ static int find_var(struct cr_function *f, int slot)
     return f->n_vars - 1;
 }
 
-/* Adds a variable to an address.  Its terms are consecutive, so they move. */
+/* Adds a term with a variable to an address.  The terms of an address are consecutive, so they
+ * move to the end of the list. */
 static void add_term(struct cr_function *f, struct cr_address *address, int var)
 {
     int from = address->first_term;
@@ -366,7 +373,7 @@ static void add_term(struct cr_function *f, struct cr_address *address, int var)
     address->n_terms++;
 }
 
-/* Replaces the number at `expr` by the sum of this number and the field `slot`. */
+/* Replaces the number in the expression `expr` by the sum of this number and the slot `slot`. */
 static void add_to_expr(struct cr_function *f, cr_expr expr, int slot)
 {
     struct cr_expr_node number = f->exprs[expr];
@@ -377,8 +384,8 @@ static void add_to_expr(struct cr_function *f, cr_expr expr, int slot)
         (struct cr_expr_node){.op = CR_EXPR_ADD, .a = f->n_exprs - 2, .b = f->n_exprs - 1};
 }
 
-/* Sets the number at a place to the number of rank 0.  If the numbers of ranks differ, adds to it a
- * slot with the difference of each rank.  `more` has room for one number a rank. */
+/* Sets the number at a place to the number of rank 0.  If the numbers of ranks differ, adds a
+ * slot with each rank's difference from it.  `more` is memory for one number for each rank. */
 static void set_place(struct joining *j, int function, int place, int first, int *rows,
                       int64_t *more)
 {
@@ -404,7 +411,7 @@ static void set_place(struct joining *j, int function, int place, int first, int
     }
 }
 
-/* Makes arguments of the numbers of a function that depend on the rank. */
+/* Replaces the numbers of a function that depend on the rank by arguments. */
 static void set_places(struct joining *j, int function)
 {
     struct cr_function *f = &j->p->functions[function];
@@ -418,8 +425,8 @@ static void set_places(struct joining *j, int function)
     free(more);
 }
 
-/* Appends to program->table, for each binding whose locations depend on the rank, the offset of
- * each rank. */
+/* Appends to program->table, for each binding whose location depends on the rank, each rank's
+ * offset. */
 static void set_bindings(struct joining *j)
 {
     struct cr_program *p = j->p;
@@ -437,7 +444,7 @@ static void set_bindings(struct joining *j)
 
 /* ---- weights ---- */
 
-/* Joins the lists of layouts; a parameter that any rank needs counts as needed. */
+/* Joins the lists of layouts of all ranks.  A parameter is used if any rank uses it. */
 static void join_layouts(struct cr_program *p, struct cr_program *const *programs, int ranks)
 {
     int n = 0;
@@ -482,7 +489,7 @@ static void close_joining(struct joining *j)
     free(j->more);
 }
 
-/* Turns the program of rank 1 into the joined program. */
+/* Converts the program of rank 1 to the joined program. */
 static int join(struct joining *j, struct cr_program *const *programs, const char *path,
                 struct cr_error *error)
 {
@@ -500,7 +507,7 @@ static int join(struct joining *j, struct cr_program *const *programs, const cha
     return 0;
 }
 
-/* Prints the text anew. */
+/* Prints the program's text again, since its functions have changed. */
 static void print(struct cr_program *p)
 {
     struct cr_text text = {0};
