@@ -21,7 +21,8 @@ void cr_literal_name(char *name, size_t size, int literal)
     snprintf(name, size, "literal%d", literal);
 }
 
-/* True if an argument is a literal that depends on the layer, and so is looked up in literals[]. */
+/* True if an argument is a literal that depends on the layer, so that the text needs the array
+ * literals[]. */
 static bool has_lookup(const struct cr_program *p)
 {
     for (int i = 0; i < p->n_bindings; i++)
@@ -30,7 +31,7 @@ static bool has_lookup(const struct cr_program *p)
     return false;
 }
 
-/* Prints literals[], all literals by number, for arguments that depend on the layer. */
+/* Prints literals[], pointers to all literals by number, for arguments that depend on the layer. */
 static void put_lookup(struct cr_text *text, const struct cr_program *p)
 {
     char name[32];
@@ -42,7 +43,8 @@ static void put_lookup(struct cr_text *text, const struct cr_program *p)
     cr_put(text, "};\n");
 }
 
-/* Prints a number as a C constant.  C has no literal for -2^31. */
+/* Prints an element as a C constant.  C has no literal for -2^31, so that value is printed as an
+ * expression. */
 static void put_element(struct cr_text *text, enum cr_format format, uint32_t word)
 {
     char number[32];
