@@ -1,8 +1,9 @@
 /*
- * literals.h - prints the constant arrays that a program's text refers to.
+ * literals.h - prints the constant arrays to which a program's text refers.
  *
  * Their names are literal0, literal1 ...  In a standalone file they are static arrays before the
- * text.  For a text that is compiled in memory they are only declared: the program has the arrays.
+ * text.  For a text that is compiled in memory they are only declared, since the program has the
+ * arrays.
  */
 #ifndef CR_LITERALS_H
 #define CR_LITERALS_H
@@ -16,7 +17,8 @@ bool cr_is_literal_read(const struct cr_program *program, int literal);
 /* Writes the name of a literal in C. */
 void cr_literal_name(char *name, size_t size, int literal);
 
-/* Appends the definitions of all literals, or without `elements` their declarations. */
+/* Appends the definitions of all literals that calls read or, without `elements`, only their
+ * declarations. */
 void cr_put_literals(struct cr_text *text, const struct cr_program *program, bool elements);
 
 #endif
