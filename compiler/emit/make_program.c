@@ -42,7 +42,7 @@ static int dump_program(struct cr_graph *graph, const struct cr_pass_options *op
     return 0;
 }
 
-/* Runs the passes up to the named one, and prints the module after it. */
+/* Runs the passes up to the pass called `pass`, and prints the module after it. */
 static int dump_module(struct cr_graph *graph, const char *pass,
                        const struct cr_pass_options *options, FILE *out, struct cr_error *error)
 {
