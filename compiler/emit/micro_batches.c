@@ -27,7 +27,7 @@ int cr_left_leaves(int n)
     return leaves;
 }
 
-/* Returns the node of an output of an entry, or CR_NONE. */
+/* Returns the node of the output called `name` of an entry, or CR_NONE. */
 static cr_id find_output(const struct cr_graph *g, int entry, const char *name)
 {
     for (int i = 0; i < cr_n_results(g); i++)
@@ -36,7 +36,7 @@ static cr_id find_output(const struct cr_graph *g, int entry, const char *name)
     return CR_NONE;
 }
 
-/* Reads the number of micro-batches from the constant that is an output of update. */
+/* Reads the number of micro-batches from a constant that is an output of the entry `update`. */
 static int read_number(const struct cr_graph *g, int update, const char *path, int *n,
                        struct cr_error *error)
 {
@@ -52,8 +52,8 @@ static int read_number(const struct cr_graph *g, int update, const char *path, i
     return 0;
 }
 
-/* Fails if an entry reads an input that does not exist when it runs: micro_batch a sum, or update
- * the data of a micro-batch. */
+/* Fails if an entry reads an input that does not exist when it runs: a sum in micro_batch, or the
+ * data of a micro-batch in update. */
 static int check_input(const struct cr_graph *g, const struct cr_node *node, unsigned needed,
                        const char *path, struct cr_error *error)
 {
@@ -73,8 +73,8 @@ static int check_input(const struct cr_graph *g, const struct cr_node *node, uns
     return 0;
 }
 
-/* The inputs that a value depends on: inputs that differ from micro-batch to micro-batch, or state,
- * which differs from step to step. */
+/* Bits: which inputs a value depends on.  BY_MICRO_BATCH: inputs that differ between
+ * micro-batches. BY_STEP: state, which differs between steps. */
 enum { BY_MICRO_BATCH = 1, BY_STEP = 2 };
 
 static unsigned char source_of(const struct cr_graph *g, const struct cr_node *node)
@@ -83,8 +83,8 @@ static unsigned char source_of(const struct cr_graph *g, const struct cr_node *n
     return is_state ? BY_STEP : BY_MICRO_BATCH;
 }
 
-/* Fails if a micro-batch draws by a seed that changes with the steps only: all micro-batches of a
- * step would have the same numbers. */
+/* Fails if a micro-batch draws random numbers by a seed that changes only from step to step: then
+ * all micro-batches of a step would draw the same numbers. */
 static int check_random(const struct cr_graph *g, const unsigned *needed, const char *path,
                         struct cr_error *error)
 {
