@@ -29,8 +29,8 @@ static int check_type(const struct cr_port *output, const struct cr_port *target
                    cr_dtype_name(target->dtype), expected, what);
 }
 
-/* Fails if a parameter is kept in a rounded format: the next step would not continue from the exact
- * value of this one. */
+/* Fails if a parameter has a format that rounds: the next step would not continue from the exact
+ * value that this step computed. */
 static int check_format(const struct cr_port *param, const char *path, struct cr_error *error)
 {
     if (param->format == cr_format_of(param->dtype))
@@ -54,7 +54,7 @@ struct targets {
     struct cr_names params, inputs;
 };
 
-/* Finds the input that is the sum of output i of micro_batch. */
+/* Finds the input that is the sum of output i of the entry micro_batch. */
 static int find_sum(struct cr_next_state *next, const struct cr_ports *ports,
                     const struct targets *targets, int i, const char *path, struct cr_error *error)
 {
@@ -103,7 +103,7 @@ static void add_names(struct cr_names *names, const struct cr_port *ports, int n
         cr_names_add(names, ports[i].name);
 }
 
-/* Returns an empty result with memory for all ports. */
+/* Returns a result with nothing found yet and with memory for all ports. */
 static struct cr_next_state new_next_state(const struct cr_ports *ports, int micro_batches)
 {
     size_t outputs = (size_t)ports->n_outputs, inputs = (size_t)ports->n_inputs;
@@ -116,7 +116,7 @@ static struct cr_next_state new_next_state(const struct cr_ports *ports, int mic
                                   .number = CR_NONE};
 }
 
-/* Finds the input that is the number of the micro-batch; fails if it is no i32 scalar. */
+/* Finds the input that is the number of the micro-batch; fails if that is not an i32 scalar. */
 static int find_number(struct cr_next_state *next, const struct cr_ports *ports,
                        const struct targets *targets, const char *path, struct cr_error *error)
 {
