@@ -11,7 +11,8 @@
 
 /* ---- instruction sets ---- */
 
-/* By index of the bit; a level of AVX-512 can only be compiled together with `base`. */
+/* Instruction sets, by the index of their bit; a level of AVX-512 can only be compiled together
+ * with `base`. */
 static const struct {
     const char *name;
     unsigned base;
@@ -24,7 +25,7 @@ static const struct {
 
 enum { ISAS = sizeof isa_rows / sizeof *isa_rows };
 
-/* Returns the bit of a name, or 0. */
+/* Returns the bit of the instruction set with this name, or 0. */
 static unsigned find_isa(const char *name, size_t length)
 {
     for (int i = 0; i < ISAS; i++)
@@ -33,7 +34,8 @@ static unsigned find_isa(const char *name, size_t length)
     return 0;
 }
 
-/* Checks that a list contains plain C, and for each level the level that it builds on. */
+/* Fails unless a list of instruction sets contains plain C and, for each level of AVX-512, the
+ * level on which it builds. */
 static int check_isas(const char *list, unsigned isas, struct cr_error *error)
 {
     if (!(isas & CR_ISA_PLAIN))
@@ -69,11 +71,11 @@ int cr_read_isas(const char *list, unsigned *isas, struct cr_error *error)
 
 /* ---- calls ---- */
 
-/* The functions that cr_pack_weight of runtime/pack_weights.c calls, which every file contains. */
+/* The functions that cr_pack_weight of runtime/pack_weights.c calls; every file contains them. */
 static const char *const of_pack_weight[] = {"load", "pack", "pack_stream"};
 
-/* Adds the names that an expression calls as rt->NAME; `at` points to the memory for the next
- * name. */
+/* Adds the names that an expression calls as rt->NAME to a list.  Copies them to `at`, and
+ * returns the address for the next name. */
 static char *add_called(struct cr_names *names, const char *expression, char *at)
 {
     while ((expression = strstr(expression, "rt->"))) {
@@ -85,7 +87,7 @@ static char *add_called(struct cr_names *names, const char *expression, char *at
     return at;
 }
 
-/* Adds the functions that lay out weights: callees of cr_pack_weight, and functions of the formats
+/* Adds the functions that pack weights: those that cr_pack_weight calls, and those of the formats
  * in use. */
 static char *add_loading(struct cr_needs *needs, char *at)
 {
@@ -99,7 +101,8 @@ static char *add_loading(struct cr_needs *needs, char *at)
 
 /* ---- tiles of products ---- */
 
-/* Returns an argument that is a number, or -1 if it is known only at run time. */
+/* Returns the value of a call's argument if it is a constant number, or -1 if it is known only at
+ * run time. */
 static int64_t number_at(const struct cr_function *f, const struct cr_call *call, int i)
 {
     const struct cr_argument *argument = &f->arguments[call->first_argument + i];
@@ -108,8 +111,8 @@ static int64_t number_at(const struct cr_function *f, const struct cr_call *call
     return f->exprs[argument->number].number;
 }
 
-/* Returns the expression that declares the variable of an expression; null if the expression is no
- * variable, or if the variable is not declared so. */
+/* Returns the expression with which a variable is declared, where `expr` is that variable; null
+ * if `expr` is not a variable, or if the variable has no such declaration. */
 static const struct cr_expr_node *declared(const struct cr_function *f, cr_expr expr)
 {
     if (f->exprs[expr].op != CR_EXPR_VAR)
@@ -129,9 +132,10 @@ static bool is_number(const struct cr_function *f, const struct cr_expr_node *e,
     return true;
 }
 
-/* Finds the numbers that argument `i` of a call may have, and returns how many: one constant; or the
- * columns of a share, "last - first" with first = i * step and last = min(first + step, all), which
- * are `step` or those that are left.  Returns 0 if they are not known. */
+/* Finds the values that argument `i` of a call can have, and returns their number: one for a
+ * constant; one or two for the columns of a share, "last - first" with first = i * step and last
+ * = min(first + step, all): `step`, and what remains for the last share.  Returns 0 if the values
+ * are unknown. */
 static int find_numbers(const struct cr_function *f, const struct cr_call *call, int i, int64_t numbers[2])
 {
     int64_t step, all, more;
@@ -152,8 +156,8 @@ static int find_numbers(const struct cr_function *f, const struct cr_call *call,
     return all % step ? 2 : 1;
 }
 
-/* Returns the set, as bits, of the widths of tiles that v_gemm of runtime/gemm.inc covers some columns
- * with, if tiles of `width` vectors of `floats` are wanted; see v_width. */
+/* Returns, as a bit set, the widths of the tiles with which v_gemm of runtime/gemm.inc covers
+ * `columns` columns, if tiles of `width` vectors of `floats` floats are wanted; see v_width. */
 static unsigned widths_of(int64_t columns, int64_t width, int64_t floats)
 {
     enum { PANEL = 32, PACED = 8 };
@@ -170,10 +174,10 @@ static unsigned widths_of(int64_t columns, int64_t width, int64_t floats)
     return widths;
 }
 
-/* True if a product may need tiles of one or of three vectors, on some instruction set.  A band of
- * attention takes tiles of one vector where a file has them, and of two otherwise.  A tile has as many
- * vectors as `width` columns fill, by default 2 or 4; few rows take the widest that there are.  Weights
- * in blocks are multiplied panel by panel. */
+/* True if a product may need tiles of one or of three vectors on some instruction set.  A band of
+ * attention uses tiles of one vector if a file has them, else of two.  A tile has as many vectors
+ * as `width` columns fill, by default 2 or 4; products with few rows use the widest tiles.
+ * Weights in blocks are multiplied panel by panel. */
 static bool may_be_uneven(int64_t columns, int64_t width, bool band)
 {
     static const int64_t floats[] = {1, 4, 8, 16};
@@ -188,8 +192,8 @@ static bool may_be_uneven(int64_t columns, int64_t width, bool band)
     return widths & uneven;
 }
 
-/* Finds out which tiles of runtime/gemm.inc a product needs.  No tile has more than MOST_ROWS rows.
- * Products of attention, by a band or scaled, read the caches, so that they do without wide tiles. */
+/* Finds which tiles of runtime/gemm.inc a product needs.  No tile has more than MOST_ROWS rows.
+ * Products of attention, by a band or scaled, read from caches, so they do not need wide tiles. */
 static void find_tiles(struct cr_needs *needs, const struct cr_function *f, const struct cr_call *call,
                        const char *name)
 {
@@ -235,8 +239,8 @@ void cr_needs_free(struct cr_needs *needs)
     *needs = (struct cr_needs){0};
 }
 
-/* True if a callee is the function `name`, a variant of it for the op or reduction `name`, or a
- * member of the family `name` (i32). */
+/* True if `callee` is the function `name`, a variant of the op or reduction `name`, or a member
+ * of the family of functions `name`, such as i32. */
 static bool is_call_of(const char *callee, const char *name)
 {
     const char *arrow = strstr(callee, "->"), *own = arrow ? arrow + 2 : callee;
@@ -245,7 +249,7 @@ static bool is_call_of(const char *callee, const char *name)
     return of_family || (strncmp(own, name, length) == 0 && (!own[length] || own[length] == '_'));
 }
 
-/* True if a reduction of floats down columns is called. */
+/* True if the program calls a reduction of floats over rows of a tile. */
 static bool reduces_down(const struct cr_needs *needs)
 {
     bool found = false;
@@ -256,9 +260,9 @@ static bool reduces_down(const struct cr_needs *needs)
     return found;
 }
 
-/* A name is the template's path, a member "rt->gemm", reduce_down, an instruction set "avx2", "avx2_alone" (AVX2 without
- * AVX-512), a format "q8", tiles of products, or the name of an op or a function. div is always needed,
- * since other functions of the runtime use it. */
+/* `name` is the path of the template, a member "rt->gemm", reduce_down, an instruction set
+ * "avx2", "avx2_alone" (AVX2 without AVX-512), a format "q8", tiles of products, or the name of
+ * an op or a function. div is always needed, since other functions of the runtime use it. */
 bool cr_is_needed(void *context, const char *name)
 {
     const struct cr_needs *needs = context;
