@@ -189,7 +189,7 @@ static int find_file(const char *path)
     return -1;
 }
 
-/* The bit of a header in `done`: its number among the headers of the table. */
+/* Returns the bit of header `index`, a number in the table of headers, in the set `done`. */
 static uint64_t bit_of(int index)
 {
     int number = 0;
@@ -199,7 +199,8 @@ static uint64_t bit_of(int index)
     return UINT64_C(1) << number;
 }
 
-/* Finds the path of an included file: next to the includer, or relative to the top folder. */
+/* Writes the path of an included file, which is next to the including file or relative to the top
+ * folder. */
 static void resolve(char path[64], const char *includer, const char *quoted)
 {
     const char *end = strchr(quoted, '"'), *slash = strrchr(includer, '/');
@@ -218,7 +219,8 @@ static bool is_row(const char *line)
            strncmp(line, "    CR_FUNCTION_BY_LEVEL(", 25) == 0;
 }
 
-/* Returns the end of a line, or of a table's row, which may have several lines. */
+/* Returns the end of a line or, if the line begins a row of a table, of the row, which may have
+ * several lines. */
 static const char *end_of(const char *line)
 {
     bool row = is_row(line);
@@ -229,7 +231,7 @@ static const char *end_of(const char *line)
     return line;
 }
 
-/* Returns the end of the function, or of the definition of a macro, that follows a line. */
+/* Returns the end of the function or macro definition that follows a line. */
 static const char *end_of_definition(const char *line)
 {
     while (*line != '}' && strncmp(line, "#define", 7) != 0)
@@ -241,7 +243,7 @@ static const char *end_of_definition(const char *line)
     return line;
 }
 
-/* True if the text needs the `n` bytes that are a name. */
+/* True if the text needs something whose name is the `n` bytes at `name`. */
 static bool is_needed(const char *name, size_t n, cr_needs_op *needs, void *context)
 {
     char copy[64];
@@ -258,13 +260,14 @@ static bool is_surplus_op(const char *line, cr_needs_op *needs, void *context)
            !is_needed(line + 7, strcspn(line + 7, ","), needs, context);
 }
 
-/* True if a line begins the table row of a function. */
+/* True if a line begins the table row of a runtime function. */
 static bool is_function_row(const char *line)
 {
     return is_row(line) && line[4] == 'C';
 }
 
-/* Returns the name in the table row of a function.  Rows of levels have two more columns in front. */
+/* Returns the function's name in a table row.  Rows for levels of AVX-512 have two more columns
+ * before the name. */
 static const char *name_in_row(const char *line)
 {
     const char *name = strchr(line, '(') + 1;
@@ -273,8 +276,8 @@ static const char *name_in_row(const char *line)
     return name;
 }
 
-/* True if a line is the table row of a function that the text does not need.  The member's name
- * begins with `pointer`. */
+/* True if a line is the table row of a function that the text does not need.  `pointer` is the
+ * beginning of the member's name. */
 static bool is_surplus_function(const char *line, const char *pointer, cr_needs_op *needs,
                                 void *context)
 {
@@ -287,8 +290,8 @@ static bool is_surplus_function(const char *line, const char *pointer, cr_needs_
     return !needs(context, member);
 }
 
-/* Adds the row of a function without its type and its description, which are at the structure of
- * functions. */
+/* Adds the row of a function without its type and description, which are in the declaration of
+ * the structure. */
 static void add_name_of_function(struct cr_text *text, const char *line, const char *end)
 {
     const char *type = name_in_row(line);
@@ -298,7 +301,7 @@ static void add_name_of_function(struct cr_text *text, const char *line, const c
 
 static const char mark[] = "/* only for ";
 
-/* Returns the first mark "only for NAME, NAME" from `at` on before `end`, or null. */
+/* Returns the first mark "only for NAME, NAME" between `at` and `end`, or null. */
 static const char *find_mark(const char *at, const char *end)
 {
     for (; (at = memchr(at, '/', (size_t)(end - at))); at++)
@@ -307,7 +310,7 @@ static const char *find_mark(const char *at, const char *end)
     return NULL;
 }
 
-/* True if the text needs one of the names in a mark. */
+/* True if the text needs any of the names in a mark. */
 static bool is_mark_needed(const char *at, cr_needs_op *needs, void *context)
 {
     for (at += sizeof mark - 1; *at != '*'; at += strspn(at, ", ")) {
@@ -319,7 +322,8 @@ static bool is_mark_needed(const char *at, cr_needs_op *needs, void *context)
     return false;
 }
 
-/* True if a line, or a row of a table, is marked "only for" names of which the text needs none. */
+/* True if a line, or a row of a table, has a mark "only for" with names of which the text needs
+ * none. */
 static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
 {
     const char *end = end_of(line);
@@ -329,7 +333,7 @@ static bool is_surplus_line(const char *line, cr_needs_op *needs, void *context)
     return false;
 }
 
-/* Adds a line, or a table's row, without its marks. */
+/* Adds a line, or a row of a table, without its marks. */
 static void add_line(struct cr_text *text, const char *line, const char *end)
 {
     for (const char *at; (at = find_mark(line, end)); line = strstr(at, "*/") + 2) {
@@ -340,8 +344,9 @@ static void add_line(struct cr_text *text, const char *line, const char *end)
     cr_put_bytes(text, line, (size_t)(end - line));
 }
 
-/* True if a line is for clang-format alone, and no backslash makes it the end of a macro; behind a
- * backslash the line may go if an empty one follows, which ends the macro in its place. */
+/* True if a line is a comment for clang-format and can be omitted.  If the previous line ends
+ * with a backslash, it belongs to a macro, and can be omitted only if an empty line follows,
+ * which then ends the macro. */
 static bool is_for_formatter(const struct cr_text *text, const char *line, cr_needs_op *needs)
 {
     const char *end = strchr(line, '\n');
@@ -350,20 +355,20 @@ static bool is_for_formatter(const struct cr_text *text, const char *line, cr_ne
     return needs && !ends_macro && strncmp(line, "/* clang-format ", 16) == 0;
 }
 
-/* Returns the line after an empty one. */
+/* Returns the line after `line` if that is empty, else `line`. */
 static const char *skip_blank(const char *line)
 {
     return line + (*line == '\n');
 }
 
-/* True if a file has an include guard, so that it is added once. */
+/* True if a file has an include guard, so that it is added only once. */
 static bool is_guarded(const char *text)
 {
     const char *guard = strstr(text, "#ifndef CR_");
     return guard && strstr(guard, "_H\n#define CR_") == strchr(guard, '\n') - 2;
 }
 
-/* Adds the file that an #include "..." of the file `path` names. */
+/* Adds the file that an #include "..." in the file `path` names. */
 static void add_include(struct cr_text *text, const char *path, const char *quote, uint64_t *done,
                         cr_needs_op *needs, void *context)
 {
@@ -391,7 +396,7 @@ void cr_add_runtime(struct cr_text *text, const char *path, uint64_t *done, cr_n
         end = end_of(line);
         if (is_for_formatter(text, line, needs))
             continue;
-        bool is_mark = find_mark(line, end) == line; /* in a line of its own */
+        bool is_mark = find_mark(line, end) == line; /* the mark is on a line of its own */
         const char *quote = strncmp(line, "#include \"", 10) == 0 ? line + 10 : NULL;
         if (is_surplus_line(line, needs, context)) {
             if (is_mark)
