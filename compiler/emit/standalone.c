@@ -1,6 +1,6 @@
 /*
- * standalone.c - prints a model with the runtime's source: one .c and one .h that need nothing but
- * a C compiler and libm.
+ * standalone.c - prints a model with the runtime's source: one .c and one .h file, which need
+ * only a C compiler and libm.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static bool is_of(const struct cr_program *p, const struct cr_entry *entry,
     return port->entries >> (entry - p->entries) & 1;
 }
 
-/* True if a port of an entry has a file that main reads or writes: states have none. */
+/* True if main reads or writes a file for a port of an entry; states have no files. */
 static bool is_file(const struct cr_program *p, const struct cr_entry *entry,
                     const struct cr_port *port)
 {
@@ -50,8 +50,8 @@ static void put_input(struct cr_text *t, const struct cr_port *port)
     cr_put_port(t, port);
 }
 
-/* Prints int NAME_run(weights, inputs, outputs, arena) of an entry, or NAME_run_with(pool, ...),
- * without ";" or a body. */
+/* Prints the declaration int NAME_run(weights, inputs, outputs, arena) of an entry, or
+ * NAME_run_with(pool, ...), without ";" or a body. */
 static void print_prototype(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, bool with_pool)
 {
@@ -77,7 +77,7 @@ static void print_prototype(struct cr_text *t, const struct cr_program *p,
     cr_put(t, ", void *arena)");
 }
 
-/* Prints a comment line for each port of an entry among `ports`. */
+/* Prints a comment line for each of the `n` ports that belongs to an entry. */
 static void print_port_lines(struct cr_text *t, const struct cr_program *p,
                              const struct cr_entry *entry, const char *what,
                              const struct cr_port *ports, int n)
@@ -93,7 +93,7 @@ static void print_port_lines(struct cr_text *t, const struct cr_program *p,
     }
 }
 
-/* Prints the ports of each entry, after its name if it has one. */
+/* Prints the comment lines of the ports of each entry, after the entry's name if it has one. */
 static void print_entry_lines(struct cr_text *t, const struct cr_program *p)
 {
     for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
@@ -104,7 +104,7 @@ static void print_entry_lines(struct cr_text *t, const struct cr_program *p)
     }
 }
 
-/* Prints the model's name in capitals, and for an entry with a name '_' and that name. */
+/* Prints the model's name in capitals; for an entry with a name also '_' and that name. */
 static void put_upper(struct cr_text *t, const struct cr_standalone *w,
                       const struct cr_entry *entry)
 {
@@ -144,7 +144,7 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
-/* Prints the declarations of NAME_run of all entries, or of NAME_run_with. */
+/* Prints the declarations of NAME_run, or of NAME_run_with, of all entries. */
 static void print_runs(struct cr_text *t, const struct cr_program *p, bool with_pool)
 {
     if (with_pool)
@@ -204,7 +204,8 @@ static void print_header(struct cr_text *t, const struct cr_standalone *w)
 
 /* ---- the source ---- */
 
-/* Prints the table NAME_params; a model without parameters has one row: C has no empty arrays. */
+/* Prints the table NAME_params.  For a model without parameters it has one row, since C has no
+ * empty arrays. */
 static void print_params(struct cr_text *t, const struct cr_program *p)
 {
     cr_put(t, "\nconst struct %s_param %s_params[] = {\n", p->name,
@@ -227,8 +228,8 @@ static void print_params(struct cr_text *t, const struct cr_program *p)
     cr_put(t, "};\n");
 }
 
-/* Prints the layouts of parameters that are kept in a format, from layout `begin` to `end`, and a
- * last one. */
+/* Prints the rows of the layouts `begin` to `end` - 1 that belong to parameters in a format, and
+ * a row that ends the list. */
 static void print_rows(struct cr_text *t, const struct cr_program *p, enum cr_format format, int begin, int end)
 {
     for (int i = begin; i < end; i++) {
@@ -241,7 +242,8 @@ static void print_rows(struct cr_text *t, const struct cr_program *p, enum cr_fo
     cr_put(t, "    {-1, 0, 0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
-/* Prints the table begin_of_NAME: for each rank the index of its first layout in a format. */
+/* Prints the table begin_of_NAME: for each rank the index of its first layout in the table of a
+ * format. */
 static void print_begins(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     struct cr_text line = {0};
@@ -259,8 +261,8 @@ static void print_begins(struct cr_text *t, const struct cr_program *p, enum cr_
     free(line.data);
 }
 
-/* Prints the table of the layouts of parameters that are kept in a format; with ranks, one rank
- * after another. */
+/* Prints the table of the layouts of parameters in a format; in a program for several ranks, one
+ * rank after another. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     cr_put(t, "\n/* Where their elements go; see struct cr_weight_layout. */\n"
@@ -285,7 +287,7 @@ static void print_layouts(struct cr_text *t, const struct cr_program *p)
             print_table(t, p, (enum cr_format)format);
 }
 
-/* Prints " + begin_of_NAME[rank]", or nothing for one process. */
+/* Prints " + begin_of_NAME[rank]"; prints nothing for a model of one process. */
 static void print_begin(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
     if (!p->ranks)
@@ -295,7 +297,8 @@ static void print_begin(struct cr_text *t, const struct cr_program *p, enum cr_f
     cr_put(t, "[rank]");
 }
 
-/* Prints NAME_load: for each format, a loop over its layouts around the statement of its row. */
+/* Prints NAME_load: for each format, a loop over its layouts with the format's packing statement
+ * from formats.def. */
 static void print_load(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
@@ -319,8 +322,8 @@ static void print_load(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "    return 0;\n}\n");
 }
 
-/* Prints an array of all ports, "NAME[] = {in_x, in_y};": an entry's arguments, and null for the
- * ports of others. */
+/* Prints an array of pointers to all ports, "NAME[] = {in_x, in_y};": an entry's arguments, and
+ * null for ports that the entry does not use. */
 static void print_pointers(struct cr_text *t, const struct cr_program *p,
                            const struct cr_entry *entry, const char *name, const char *prefix,
                            const struct cr_port *ports, int n)
@@ -337,8 +340,8 @@ static void print_pointers(struct cr_text *t, const struct cr_program *p,
     free(line.data);
 }
 
-/* Prints NAME_checked: it fails if a pointer is null or not aligned, else calls the entry's
- * function. */
+/* Prints NAME_checked, which fails if a pointer is null or not aligned, and else calls the
+ * entry's function. */
 static void print_checked(struct cr_text *t, const struct cr_standalone *w,
                           const struct cr_entry *entry)
 {
@@ -386,8 +389,8 @@ static void print_run(struct cr_text *t, const struct cr_standalone *w,
     cr_put(t, "}\n");
 }
 
-/* Prints a table of inputs or outputs for standalone_main.inc; names of outputs are printed without
- * the entry's name. */
+/* Prints a table of inputs or outputs for standalone_main.inc.  Names of outputs are printed
+ * without the prefix of their entry. */
 static void print_main_table(struct cr_text *t, const struct cr_program *p,
                             const struct cr_entry *entry, const char *name,
                             const struct cr_port *ports, int n)
@@ -421,7 +424,8 @@ static int count_ports(const struct cr_program *p, const struct cr_entry *entry,
     return count;
 }
 
-/* Prints cr_main_run, which calls an entry.  States are zeros, since there is only one run. */
+/* Prints cr_main_run, which calls an entry's function.  States are zeros, since main makes only
+ * one run. */
 static void print_main_run(struct cr_text *t, const struct cr_program *p,
                            const struct cr_entry *entry)
 {
@@ -482,8 +486,8 @@ static bool has_integers(const struct cr_program *p)
     return false;
 }
 
-/* True if a main needs the functions that are marked "only for NAME": `integers` reads integers of
- * files, `ranks` works with other processes, `one` does not. */
+/* True if a main needs the functions marked "only for NAME": `integers` to read files of
+ * integers, `ranks` to work with other processes, `one` to work without them. */
 static bool is_needed_by_main(void *context, const char *name)
 {
     const struct cr_program *p = context;
@@ -492,7 +496,8 @@ static bool is_needed_by_main(void *context, const char *name)
     return strcmp(name, "ranks") == 0 ? p->ranks > 0 : strcmp(name, "one") == 0 && p->ranks == 0;
 }
 
-/* Prints the main, with a choice of the entry by -DNAME_ENTRY_MAIN, and the readers of files. */
+/* Prints the main and the readers of files.  -DNAME_ENTRY_MAIN selects the entry that the main
+ * runs. */
 static void print_main(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -571,8 +576,8 @@ static void print_contents(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, " */\n");
 }
 
-/* Prints macros so that the main of a model that generates can be chosen by the file's name,
- * too. */
+/* Prints macros by which the main of a model that generates text can also be selected by the
+ * file's name. */
 static void print_main_by_file(struct cr_text *t, const struct cr_standalone *w)
 {
     static const char *const macros[] = {"MAIN", "MPI"};
@@ -588,7 +593,7 @@ static void print_main_by_file(struct cr_text *t, const struct cr_standalone *w)
     free(stem);
 }
 
-/* Prints macros that define NAME_MAIN if the main of any entry is chosen. */
+/* Prints macros that define NAME_MAIN if the main of any entry is selected. */
 static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -604,7 +609,7 @@ static void print_main_macros(struct cr_text *t, const struct cr_standalone *w)
 }
 
 /* Prints the beginning of the file: a description of its contents, macros, and the include of the
- * header.  A main needs POSIX declarations, which compilers hide by default. */
+ * header.  With a main, declarations of POSIX are enabled, which compilers hide by default. */
 static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
 {
     print_contents(t, w);
@@ -614,8 +619,8 @@ static void print_beginning(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "#include \"%s\"\n\n", w->header);
 }
 
-/* Prints the declarations of the runtime that the kernels need, the kernels, and the functions
- * that run them. */
+/* Prints the runtime declarations that the kernels need, the kernels, and the functions that run
+ * them. */
 static void print_model(struct cr_text *t, const struct cr_standalone *w, struct cr_needs *needs,
                         uint64_t *done)
 {
@@ -639,13 +644,15 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
     cr_put_bytes(t, p->text, p->text_length);
 }
 
-/* Prints the parts of the runtime that the functions of the header call. */
+/* Prints the parts of the runtime that the header's functions call. */
 static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
                                struct cr_needs *needs, uint64_t *done)
 {
     static const char *const headers[] = {"runtime/select_runtime.h", "runtime/pool.h",
                                           "runtime/pack_weights.h", "runtime/sampler.h"};
-    const size_t n = sizeof headers / sizeof *headers - !w->generation; /* only it has a sampler */
+    const size_t n = sizeof headers / sizeof *headers - !w->generation; /* only a model that
+                                                                         * generates text has a
+                                                                         * sampler */
     cr_put(t,
            "\n/* ---- what the functions of the header call ---- */\n\n"
            "#if %s_THREADS <= 1\n#define CR_NO_THREADS\n#endif\n"
@@ -659,7 +666,7 @@ static void print_declarations(struct cr_text *t, const struct cr_standalone *w,
         cr_add_runtime(t, headers[i], done, cr_is_needed, needs);
 }
 
-/* Prints the functions of the header, and the tables that they read. */
+/* Prints the functions of the header, and the tables that these functions read. */
 static void print_interface(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -690,8 +697,8 @@ static int stem_length(const char *name)
     return dot ? (int)(dot - name) : (int)strlen(name);
 }
 
-/* Prints the macro CR_TEMPLATE, the name by which the file includes itself: by default its own,
- * which compilers know. */
+/* Prints the macro CR_TEMPLATE: the name by which the file includes itself, by default the file
+ * name known to the compiler. */
 static void print_template_name(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t,
@@ -714,7 +721,7 @@ static void print_template_name(struct cr_text *t, const struct cr_standalone *w
            w->upper);
 }
 
-/* Prints the source of the runtime but for the template. */
+/* Prints the source of the runtime except for the template. */
 static void print_runtime(struct cr_text *t, const struct cr_standalone *w, struct cr_needs *needs,
                           uint64_t *done)
 {
@@ -731,8 +738,8 @@ static void print_runtime(struct cr_text *t, const struct cr_standalone *w, stru
         cr_add_runtime(t, sources[i], done, cr_is_needed, needs);
 }
 
-/* Prints the template.  Removes functions in it that only serve functions this file does not
- * have. */
+/* Prints the runtime's template, without functions that only serve functions which this file
+ * omits. */
 static void print_template(struct cr_text *t, struct cr_needs *needs, uint64_t *done)
 {
     cr_put(t,
@@ -745,8 +752,8 @@ static void print_template(struct cr_text *t, struct cr_needs *needs, uint64_t *
     cr_put(t, "\n#if defined(__GNUC__)\n#pragma GCC diagnostic pop\n#endif\n\n#endif /* CR_ISA */\n");
 }
 
-/* Prints the source: the model comes first, with as little before it as C allows, and the runtime's
- * template last. */
+/* Prints the source file.  The model comes first, with as little before it as C allows, and the
+ * runtime's template last. */
 static void print_source(struct cr_text *t, const struct cr_standalone *w, unsigned isas)
 {
     struct cr_needs needs;
@@ -772,7 +779,7 @@ static void print_source(struct cr_text *t, const struct cr_standalone *w, unsig
 
 /* ---- files ---- */
 
-/* Writes both files to the disk before either is renamed to its path. */
+/* Writes both files to the disk before renaming either to its final path. */
 static int write_both(const char *const paths[2], const struct cr_text texts[2],
                       struct cr_error *error)
 {
@@ -792,8 +799,8 @@ static int write_both(const char *const paths[2], const struct cr_text texts[2],
     return status;
 }
 
-/* True if the character at `c` is not safe in #include "...", which has no escapes: quotes,
- * backslashes, trigraphs, control characters, and Unicode characters that change the direction of
+/* True if the character at `c` is not safe in #include "...", which has no escapes: a quote,
+ * backslash, trigraph, control character, or a Unicode character that changes the direction of
  * text. */
 static bool is_dangerous(const char *c)
 {
@@ -821,8 +828,8 @@ static int check_path(const char *path, struct cr_error *error)
     return check_include(path, error);
 }
 
-/* Returns the data that the texts of a program share; `header` is a path, or null if the header's
- * text comes first. */
+/* Returns the data for printing the texts of a program.  `header` is the header's path, or null
+ * if its text comes first in the source. */
 static struct cr_standalone describe(const struct cr_program *program, const char *header)
 {
     const char *slash = header ? strrchr(header, '/') : NULL;
@@ -832,7 +839,7 @@ static struct cr_standalone describe(const struct cr_program *program, const cha
     return w;
 }
 
-/* Prints source and header of a program. */
+/* Prints the source and the header of a program. */
 static void print_both(struct cr_text texts[2], const struct cr_standalone *w, unsigned isas)
 {
     print_source(&texts[0], w, isas);
@@ -842,7 +849,7 @@ static void print_both(struct cr_text texts[2], const struct cr_standalone *w, u
         print_header(&texts[1], w);
 }
 
-/* Writes the .c to `path`, and the .h next to it. */
+/* Writes the .c file to `path`, and the .h file next to it. */
 static int write_standalone(const struct cr_program *program, unsigned isas,
                             const struct cr_next_state *next_state,
                             const struct cr_generation *generation, const char *path,
@@ -873,7 +880,8 @@ void cr_put_standalone(struct cr_text *text, const struct cr_program *program, i
     print_source(text, &w, CR_ISA_ALL);
 }
 
-/* Finds the outputs that a training step hands to the next one; fails if the program has states. */
+/* Finds the outputs of a training step that the next step reads; fails if the program has
+ * states. */
 static int find_next_state(struct cr_next_state *next_state, const struct cr_program *p,
                          const char *script, struct cr_error *error)
 {
