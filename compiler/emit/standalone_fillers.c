@@ -1,7 +1,7 @@
 /* standalone_fillers.c - prints functions that read weights in pieces; see standalone_fillers.h. */
 #include "standalone_fillers.h"
 
-/* Prints cr_main_fill_FORMAT for each format that has layouts. */
+/* Prints cr_main_fill_FORMAT for each format that some parameter has. */
 static void put_functions(struct cr_text *t, const struct cr_program *p)
 {
     for (int f = 0; f < CR_FORMAT_COUNT; f++)
