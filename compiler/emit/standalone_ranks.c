@@ -1,4 +1,4 @@
-/* standalone_ranks.c - prints a standalone model's work for several processes; see
+/* standalone_ranks.c - prints the parts of a standalone model that work with other processes; see
  * standalone_ranks.h. */
 #include "standalone_ranks.h"
 
