@@ -1,4 +1,5 @@
-/* standalone_shares.c - prints a standalone training step's work for N ranks; see standalone_shares.h. */
+/* standalone_shares.c - prints the parts of a standalone training step that work with other
+ * ranks; see standalone_shares.h. */
 #include "standalone_shares.h"
 
 #include <string.h>
