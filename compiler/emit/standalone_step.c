@@ -1,11 +1,13 @@
 /*
- * standalone_step.c - prints a training step as standalone C: a function from state to state.
+ * standalone_step.c - prints a training step as standalone C: a function that computes the next
+ * state from a state.
  *
- * The state consists of the parameters and of the inputs that outputs replace, row-major, one after
- * another in memory of the caller.  A step packs the parameters into its arena and reads the other
- * inputs where they lie.  If the next state is stored over the old one, inputs that are read after their next
- * value is stored, such as the number of a step, are copied to the begin of the arena.  The arena of a step over
- * micro-batches also has the sums of gradients.
+ * The state consists of the parameters and of the inputs that outputs replace, row-major, one
+ * after another in memory of the caller.  A step packs the parameters into its arena, and reads
+ * the other inputs in place.  If the next state is stored over the old one, inputs that are read
+ * after their next value is stored, such as the number of a step, are first copied to the
+ * beginning of the arena.  The arena of a step over micro-batches also holds the sums of
+ * gradients.
  */
 #include "standalone_step.h"
 
@@ -23,8 +25,9 @@ enum { ALIGN = 64 }; /* the alignment of each tensor of the state, in bytes */
 
 /* ---- the state ---- */
 
-/* A tensor of the state: its port, the same with the shape of the whole, its offset in bytes, the output
- * that replaces it, or CR_NONE, and where the arena has a copy if that is stored over it, in bytes, or CR_NONE. */
+/* A tensor of the state: its port; the port with the shape of the whole tensor; its offset in
+ * bytes; the output that replaces it, or CR_NONE; and the offset of its copy in the arena, or
+ * CR_NONE if it needs no copy. */
 struct tensor {
     const struct cr_port *port, *whole;
     int64_t offset;
@@ -33,13 +36,12 @@ struct tensor {
 };
 
 struct state {
-    struct tensor *tensors; /* the parameters, then the inputs that are state */
-    int n, *of_input;       /* of_input: by input, its index among the tensors of the state, or
-                               CR_NONE */
-    int64_t bytes, copies;  /* of a state, and of the copies in the arena */
+    struct tensor *tensors; /* the parameters, then the inputs that are part of the state */
+    int n, *of_input;       /* of_input: by input: its index in `tensors`, or CR_NONE */
+    int64_t bytes, copies;  /* size of a state, and of the copies in the arena */
 };
 
-/* Returns the size of a tensor in bytes; the second one includes the gap behind it. */
+/* Return the size of a tensor in bytes; the second function includes the padding after it. */
 static int64_t bytes_of(const struct cr_port *port)
 {
     return cr_elements(port->rank, port->shape) * (int64_t)sizeof(float);
@@ -56,7 +58,8 @@ static void add_tensor(struct state *s, const struct cr_port *port, const struct
     s->bytes += aligned_bytes_of(port);
 }
 
-/* Sets the output that replaces a tensor.  An input that is read after that is stored has a copy in the arena. */
+/* Records the output that replaces a tensor.  If the tensor is read after that output is stored,
+ * also gives it a copy in the arena. */
 static void set_output(struct state *s, struct tensor *tensor, int output, bool needs_copy)
 {
     tensor->output = output;
@@ -66,7 +69,7 @@ static void set_output(struct state *s, struct tensor *tensor, int output, bool 
     s->copies += aligned_bytes_of(tensor->port);
 }
 
-/* Lays out the state: the parameters, then the inputs that are state, each aligned. */
+/* Lays out the state: the parameters, then the inputs that are part of the state, each aligned. */
 static struct state state_of(const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -96,13 +99,13 @@ static void free_state(struct state *s)
     free(s->of_input);
 }
 
-/* True for the output that says the number of micro-batches, which is a macro, too. */
+/* True for the output that is the number of micro-batches, which is also a macro. */
 static bool is_number(const struct cr_standalone *w, int output)
 {
     return w->p->micro_batches && strcmp(w->p->outputs[output].name, CR_UPDATE ".micro_batches") == 0;
 }
 
-/* True if an output is an argument of the step: it is no part of the state, and no gradient. */
+/* True if an output is an argument of the step: it is neither part of the state nor a gradient. */
 static bool is_result(const struct cr_standalone *w, int output)
 {
     const struct cr_next_state *next = w->next_state;
@@ -110,7 +113,7 @@ static bool is_result(const struct cr_standalone *w, int output)
            next->to_sum[output] == CR_NONE && !is_number(w, output);
 }
 
-/* Prints the identifier of a port; that of an output of the entry `update` without "update_". */
+/* Prints the identifier of a port; for an output of the entry `update`, without "update_". */
 static void put_own_port(struct cr_text *t, const struct cr_standalone *w,
                          const struct cr_port *port)
 {
@@ -120,8 +123,8 @@ static void put_own_port(struct cr_text *t, const struct cr_standalone *w,
 
 /* ---- the header ---- */
 
-/* Prints int NAME_step(state, next, other inputs, results, arena), or NAME_step_with(pool, ...),
- * without ";" or a body. */
+/* Prints the declaration int NAME_step(state, next, other inputs, results, arena), or
+ * NAME_step_with(pool, ...), without ";" or a body. */
 static void put_prototype(struct cr_text *t, const struct cr_standalone *w, bool with_pool)
 {
     const struct cr_program *p = w->p;
@@ -324,7 +327,7 @@ static void put_tensors(struct cr_text *t, const struct cr_standalone *w, const 
     cr_put(t, "};\n");
 }
 
-/* Prints the functions that copy tensors of a state that is whole. */
+/* Prints the functions that copy tensors to and from a state of which a rank has the whole. */
 static void put_copying(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name;
@@ -342,7 +345,8 @@ static void put_copying(struct cr_text *t, const struct cr_standalone *w)
            name, w->upper, name, name);
 }
 
-/* Helper functions that every step uses.  With ranks, a rank packs its own part of the table `layouts`. */
+/* The text of helper functions that every step uses.  In a program for ranks, each rank packs its
+ * own part of the table `layouts`. */
 static const char helpers[] =
     "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n%s"
     "    float *weights;\n};\n\n"
@@ -354,8 +358,8 @@ static const char helpers[] =
     "            (const float *)(p->state + %s_tensors[%slayouts[i].param].offset), p->weights);\n"
     "}\n";
 
-/* Prints a line such as inputs[3] = from + 4032L, with the name of the tensor as a comment; of a parameter of which a
- * rank computes its share, the share's place. */
+/* Prints a line such as inputs[3] = from + 4032L, with the tensor's name as a comment.  For a
+ * parameter of which a rank computes only a share, adds the offset of the share. */
 static void put_place(struct cr_text *t, const struct cr_standalone *w, const char *side, int i, const char *state,
                       const struct tensor *tensor, bool is_share)
 {
@@ -372,7 +376,7 @@ static void put_place(struct cr_text *t, const struct cr_standalone *w, const ch
     cr_put(t, "; /* %s */\n", plain);
 }
 
-/* Prints the pointers of all ports: into a state, or an argument. */
+/* Prints assignments of the pointers of all ports: to places in a state, or to arguments. */
 static void put_pointers(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -424,7 +428,7 @@ static void put_checks(struct cr_text *t, const struct cr_standalone *w)
     }
 }
 
-/* Prints the lines after the kernels: copies of the parts of the state that no output replaces. */
+/* Prints the lines after the kernels: they copy the parts of the state that no output replaces. */
 static void put_ending(struct cr_text *t, const struct state *s)
 {
     for (int i = 0; i < s->n; i++) {
@@ -436,7 +440,8 @@ static void put_ending(struct cr_text *t, const struct state *s)
     }
 }
 
-/* Prints a line such as inputs[3] = memcpy((char *)arena + 0L, from + 4032L, 4L), with the name as a comment. */
+/* Prints a line such as inputs[3] = memcpy((char *)arena + 0L, from + 4032L, 4L), with the
+ * tensor's name as a comment. */
 static void put_copy(struct cr_text *t, int input, const struct tensor *tensor)
 {
     char plain[200];
@@ -459,7 +464,8 @@ static void put_copies(struct cr_text *t, const struct cr_standalone *w, const s
     cr_put(t, "    }\n");
 }
 
-/* Prints the call that packs the parameters; of several ranks each packs other pieces. */
+/* Prints the call that packs the parameters; in a program for ranks, each rank packs different
+ * pieces. */
 static void put_packing(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -479,8 +485,8 @@ static void put_packing(struct cr_text *t, const struct cr_standalone *w, const 
     free(pieces.data);
 }
 
-/* Prints NAME_step_with: it packs the parameters into the arena, runs the kernels from one state to
- * the next, and copies the parts that no output replaces. */
+/* Prints NAME_step_with, which packs the parameters into the arena, runs the kernels from one
+ * state to the next, and copies the parts that no output replaces. */
 static void put_step_with(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     const struct cr_program *p = w->p;
@@ -514,7 +520,7 @@ static void put_step_with(struct cr_text *t, const struct cr_standalone *w, cons
     cr_put(t, "    return status;\n}\n");
 }
 
-/* Prints NAME_step: it calls NAME_step_with with a temporary pool. */
+/* Prints NAME_step, which calls NAME_step_with with a temporary pool. */
 static void put_step(struct cr_text *t, const struct cr_standalone *w)
 {
     char step[128];
@@ -529,7 +535,7 @@ static void put_step(struct cr_text *t, const struct cr_standalone *w)
     free(arguments.data);
 }
 
-/* Prints the tables of what ranks share. */
+/* Prints the tables of the tensors of which ranks have shares. */
 static void put_shares(struct cr_text *t, const struct cr_standalone *w, const struct state *s)
 {
     int64_t *offset = cr_calloc((size_t)s->n + 1, sizeof *offset);
