@@ -1,4 +1,5 @@
-/* standalone_step.h - prints a training step as standalone C: a function from state to state. */
+/* standalone_step.h - prints a training step as standalone C: a function that computes the next
+ * state from a state. */
 #ifndef CR_STANDALONE_STEP_H
 #define CR_STANDALONE_STEP_H
 
