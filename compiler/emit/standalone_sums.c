@@ -7,7 +7,7 @@
 #include "micro_batches.h"
 #include "standalone_shares.h"
 
-enum { ALIGN = 16 }; /* floats of 64 bytes, to which each output in a sum is aligned */
+enum { ALIGN = 16 }; /* outputs in a sum are aligned to 16 floats, 64 bytes */
 
 bool cr_is_step_data(const struct cr_standalone *w, int input)
 {
@@ -15,8 +15,8 @@ bool cr_is_step_data(const struct cr_standalone *w, int input)
     return !next->is_state[input] && !next->is_sum[input] && input != next->number;
 }
 
-/* Returns how many floats of a sum the first n outputs of micro_batch take.  Counts the outputs that ranks add up in
- * parts, or else the other outputs. */
+/* Returns the number of floats that the first n outputs of micro_batch take in a sum.  Counts
+ * only outputs that ranks add up in parts if `in_parts`, else only the other outputs. */
 static int64_t floats_of(const struct cr_standalone *w, int n, bool in_parts)
 {
     int64_t floats = 0;
@@ -28,13 +28,14 @@ static int64_t floats_of(const struct cr_standalone *w, int n, bool in_parts)
     return floats;
 }
 
-/* Returns the floats of the outputs that are not added up in parts, which are the first in a sum. */
+/* Returns the number of floats of the outputs that are not added up in parts, which come first in
+ * a sum. */
 static int64_t whole_floats(const struct cr_standalone *w)
 {
     return floats_of(w, w->p->n_outputs, false);
 }
 
-/* Returns the first element of an output of micro_batch in a sum. */
+/* Returns the index in a sum of the first element of an output of micro_batch. */
 static int64_t begin_in_sum(const struct cr_standalone *w, int output)
 {
     bool in_parts = cr_is_sum_in_parts(w, output);
@@ -51,7 +52,7 @@ int64_t cr_sums_floats(const struct cr_standalone *w)
     return w->p->micro_batches ? sum_floats(w) * cr_sums_at_once(w->p->micro_batches) : 0;
 }
 
-/* Prints the struct that the functions share. */
+/* Prints the struct micro_batches, which the functions share. */
 static void put_struct(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -79,7 +80,7 @@ static void put_struct(struct cr_text *t, const struct cr_standalone *w)
            "};\n");
 }
 
-/* Prints run_micro_batch. */
+/* Prints the function run_micro_batch. */
 static void put_run(struct cr_text *t, const struct cr_standalone *w)
 {
     const struct cr_program *p = w->p;
@@ -106,9 +107,9 @@ static void put_run(struct cr_text *t, const struct cr_standalone *w)
            p->name, p->ranks ? ", &ranks" : "");
 }
 
-/* The functions below are the same for all models but for macros: $ is the model's name in
- * capitals, @ the number of floats that ranks exchange as a whole.  Lines that begin with ^ are for ranks that have
- * parts. */
+/* The text of functions that are the same for all models except for macros: $ stands for the
+ * model's name in capitals, @ for the number of floats that ranks exchange as a whole.  Lines
+ * that begin with ^ are only for ranks that add up outputs in parts. */
 static const char ranks_text[] =
     "\n/* Rank r has the micro-batches from first_of(r) to first_of(r + 1) - 1. */\n"
     "static int first_of(const struct micro_batches *m, int rank)\n{\n"
@@ -174,7 +175,7 @@ static const char tree_text[] =
     "^    complete_sums(m);\n"
     "#endif\n}\n";
 
-/* Appends a text, with the replacements for $, @ and ^ that are described above. */
+/* Appends a text with $, @ and ^ replaced as described at ranks_text. */
 static void put_with_name(struct cr_text *t, const struct cr_standalone *w, const char *text)
 {
     for (const char *c = text; *c; c++)
@@ -188,7 +189,7 @@ static void put_with_name(struct cr_text *t, const struct cr_standalone *w, cons
             cr_put(t, "%c", *c);
 }
 
-/* Prints the table of the sums that ranks add up in parts, and the functions that do it. */
+/* Prints the table of the sums that ranks add up in parts, and the functions that add them up. */
 static void put_parts(struct cr_text *t, const struct cr_standalone *w)
 {
     cr_put(t, "\n/* The outputs that ranks add up in parts, in a sum. */\nstatic const struct shared shared_sums[] = {\n");
