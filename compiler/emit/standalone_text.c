@@ -1,4 +1,5 @@
-/* standalone_text.c - prints pieces of standalone files; see standalone_text.h. */
+/* standalone_text.c - prints text that occurs in several kinds of standalone files; see
+ * standalone_text.h. */
 #include "standalone_text.h"
 
 #include <ctype.h>
@@ -29,7 +30,7 @@ void cr_put_port_upper(struct cr_text *t, const struct cr_port *port)
         cr_put(t, "%c", cr_upper(*p));
 }
 
-/* Escapes all bytes that are not plain ASCII, so any name is safe. */
+/* Escapes all bytes that are not plain ASCII, so that any name is safe in C. */
 void cr_put_string(struct cr_text *t, const char *string)
 {
     cr_put(t, "\"");
@@ -48,7 +49,7 @@ void cr_put_port_shape(struct cr_text *t, const struct cr_port *port)
     cr_put(t, "%s", cr_shape_text(shape, sizeof shape, port->rank, port->shape));
 }
 
-/* True if a parameter is kept in the format. */
+/* True if any parameter has the format. */
 static bool has_format(const struct cr_program *p, enum cr_format format)
 {
     for (int i = 0; i < p->n_params; i++)
@@ -57,7 +58,7 @@ static bool has_format(const struct cr_program *p, enum cr_format format)
     return false;
 }
 
-/* The name of the table of a format's layouts is "layouts" for f32, else "places_NAME". */
+/* The table is called "layouts" for f32, else "places_NAME". */
 void cr_put_layouts_name(struct cr_text *t, enum cr_format format)
 {
     cr_put(t, "layouts");
@@ -65,8 +66,7 @@ void cr_put_layouts_name(struct cr_text *t, enum cr_format format)
         cr_put(t, "_%s", cr_formats[format].name);
 }
 
-/* True if the file has a table for a format's layouts; the f32 table always exists, and may be
- * empty. */
+/* The table for f32 always exists, but may be empty. */
 bool cr_has_layouts(const struct cr_program *p, enum cr_format format)
 {
     return format == cr_format_of(CR_F32) || (cr_formats[format].pack && has_format(p, format));
@@ -127,7 +127,7 @@ static bool is_letter(char c)
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* True if a parameter is a table that is also the head. */
+/* True if any parameter is an embedding table that is also the model's head. */
 static bool has_heads(const struct cr_standalone *w)
 {
     bool has = false;
