@@ -14,23 +14,25 @@
 #include "compiler/tokenizer/pattern_program.h"
 #include "runtime_text.h"
 
-/* A tokenizer, and the data for the emitted tables. */
+/* A tokenizer, with the data from which the emitted tables are printed. */
 struct tables {
     const struct cr_tokenizer *t;
     enum cr_tokenizer_use use;
     struct cr_shape shape;
     struct cr_stage_list list;
-    bool decodes; /* it has the texts of all ids */
-    struct cr_text bytes; /* the decoded texts of all tokens, one after another */
-    uint32_t *starts; /* by id: the start of its text in `bytes` */
-    struct cr_ids firsts; /* if decoding removes the spaces of the first token: for each token with spaces, three
-                             numbers: its id, and begin and end in `bytes` of its text as the first token */
-    size_t longest;   /* bytes of the longest text */
+    bool decodes; /* true if the emitted tables include the texts of tokens, for decoding */
+    struct cr_text bytes; /* decoded texts of all tokens, one after another */
+    uint32_t *starts; /* by id: the offset of its text in `bytes` */
+    struct cr_ids firsts; /* if decoding removes the spaces of a text's first token: for each
+                           * token with spaces, three numbers: its id, and the begin and end in
+                           * `bytes` of its text as first token */
+    size_t longest;   /* bytes of the longest text of a token */
 };
 
 /* ---- supported parts ---- */
 
-/* Lets the model choose the function that encodes a piece.  Only BPE takes the letters that ByteLevel makes of bytes. */
+/* Makes the model choose the function that encodes a piece.  Only BPE accepts the letters that
+ * ByteLevel makes of bytes. */
 static int choose_piece(struct tables *s, struct cr_error *error)
 {
     const struct cr_model_kind *model = s->t->model;
@@ -41,7 +43,8 @@ static int choose_piece(struct tables *s, struct cr_error *error)
                                : 0;
 }
 
-/* Lists the parts as stages and cuts, followed by a model; fails if emitted C does not have one. */
+/* Converts the tokenizer to stages and cuts, followed by a model; fails if emitted C does not
+ * support a part. */
 static int choose_shape(struct tables *s, struct cr_error *error)
 {
     s->shape.list = &s->list;
@@ -54,7 +57,7 @@ static int choose_shape(struct tables *s, struct cr_error *error)
 
 /* ---- the texts of tokens ---- */
 
-/* Returns the text of a token that decoders get; null for an id without a token. */
+/* Returns the text of a token before decoders change it; null for an id without a token. */
 static const char *text_to_decode(const struct tables *s, int32_t id, size_t *length)
 {
     const struct cr_added_token *added = cr_find_added(&s->t->added, id);
@@ -64,7 +67,7 @@ static const char *text_to_decode(const struct tables *s, int32_t id, size_t *le
     return added->shown;
 }
 
-/* Appends the decoded text of a token that is not the first of its text. */
+/* Appends the decoded text of a token that is not the first one of its text. */
 static int put_token(struct tables *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
@@ -86,8 +89,8 @@ static int put_token(struct tables *s, int32_t id, struct cr_error *error)
     return status;
 }
 
-/* Appends the text that a token has as the first of its text, where it is not the end of its text elsewhere, or that is
- * empty. */
+/* Appends the text of a token as the first one of a text, unless that is a suffix of its text
+ * elsewhere and not empty. */
 static int put_first(struct tables *s, int32_t id, struct cr_error *error)
 {
     const struct cr_text_parts *decoders = &s->t->decoders;
@@ -109,8 +112,8 @@ static int put_first(struct tables *s, int32_t id, struct cr_error *error)
     return status;
 }
 
-/* Appends the decoded text of each token, and a second text of tokens that are decoded otherwise at
- * the beginning of a text. */
+/* Appends the decoded text of each token, and a second text for tokens that are decoded
+ * differently at the beginning of a text. */
 static int put_tokens(struct tables *s, struct cr_error *error)
 {
     cr_put_bytes(&s->bytes, "", 0);
@@ -126,7 +129,7 @@ static int put_tokens(struct tables *s, struct cr_error *error)
     return 0;
 }
 
-/* Reads the data for all tables; fails if emitted C cannot handle the tokenizer. */
+/* Computes the data for all tables; fails if emitted C does not support the tokenizer. */
 static int read_tables(struct tables *s, struct cr_error *error)
 {
     return choose_shape(s, error) || (s->decodes && put_tokens(s, error)) ? -1 : 0;
@@ -134,10 +137,10 @@ static int read_tables(struct tables *s, struct cr_error *error)
 
 /* ---- arrays ---- */
 
-/* An array that is printed: "static const TYPE NAME_what[] = {", elements by put_item, "};" */
+/* An array while it is printed: "static const TYPE NAME_what[] = {", elements by put_item, "};" */
 struct array {
     struct cr_text *out;
-    size_t line; /* the start of the current line */
+    size_t line; /* offset of the current line in the text */
 };
 
 static struct array begin_array(struct cr_text *out, const char *type, const char *name,
@@ -157,7 +160,7 @@ static void put_item(struct array *a, int64_t value)
     cr_put(a->out, "%lld, ", (long long)value);
 }
 
-/* Ends an array; an empty array gets one element, since C has no empty arrays. */
+/* Prints the end of an array; an empty array gets one element, since C has no empty arrays. */
 static void end_array(struct array *a, bool empty)
 {
     if (empty)
@@ -195,7 +198,8 @@ static void put_texts(struct cr_text *out, const struct tables *s, const char *n
         put_ids(out, name, "firsts", s->firsts.items, (size_t)s->firsts.n);
 }
 
-/* Prints the id of each byte's token: a letter of a byte-level tokenizer, else <0x00> to <0xFF>. */
+/* Prints the id of the token for each byte: a letter of a byte-level tokenizer, else <0x00> to
+ * <0xFF>. */
 static void put_byte_ids(struct cr_text *out, const struct tables *s, const char *name)
 {
     int32_t ids[256];
@@ -210,7 +214,8 @@ static void put_byte_ids(struct cr_text *out, const struct tables *s, const char
     put_ids(out, name, "byte_ids", ids, 256);
 }
 
-/* Prints the ids of bytes at the end of a piece, whose tokens end in the end_of_word_suffix. */
+/* Prints the ids of the tokens for a byte at the end of a piece, which end with
+ * end_of_word_suffix. */
 static void put_end_ids(struct cr_text *out, const struct tables *s, const char *name)
 {
     int32_t ids[256];
@@ -237,7 +242,7 @@ static void put_merges(struct cr_text *out, const struct cr_bpe *bpe, const char
         put_ids(out, name, "merge_levels", bpe->levels, (size_t)bpe->n_merges);
 }
 
-/* Prints the hash table of the tokens of one character. */
+/* Prints the hash table of the tokens that are single characters. */
 static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const char *name)
 {
     const struct cr_letter_table *letters = &bpe->letters[0];
@@ -248,7 +253,7 @@ static void put_letters(struct cr_text *out, const struct cr_bpe *bpe, const cha
     cr_put(out, "};\n");
 }
 
-/* A hash table of the ids of texts, as word_table.inc looks them up. */
+/* A hash table from texts to ids, in the form in which word_table.inc looks them up. */
 struct slots {
     int32_t *ids;
     uint32_t size;
@@ -272,7 +277,7 @@ static void add_slot(struct slots *s, const char *text, size_t n, int32_t id)
     s->ids[at] = id;
 }
 
-/* Prints a hash table from the bytes of a token to its id; returns the mask of the table. */
+/* Prints a hash table from the bytes of a token to its id; returns the mask for its slots. */
 static uint32_t put_whole(struct cr_text *out, const struct tables *s, const char *name)
 {
     const struct cr_vocabulary *v = &s->t->vocabulary;
@@ -291,8 +296,8 @@ static uint32_t put_whole(struct cr_text *out, const struct tables *s, const cha
 
 /* ---- words ---- */
 
-/* Prints the texts of all tokens in their stored form, and the table in which words are looked
- * up. */
+/* Prints the texts of all tokens as the vocabulary stores them, and the table by which words are
+ * looked up. */
 static void put_words(struct cr_text *out, const struct cr_vocabulary *v, const char *name)
 {
     struct slots slots = new_slots(v->n);
@@ -320,8 +325,8 @@ static void put_words(struct cr_text *out, const struct cr_vocabulary *v, const 
     free(slots.ids);
 }
 
-/* Prints numbers so that they read back as the same value; minus infinity is printed as the
- * lowest finite number. */
+/* Prints numbers that read back as the same values; minus infinity is printed as the lowest
+ * finite number. */
 static void put_scores(struct cr_text *out, const struct cr_unigram *u, const char *name)
 {
     cr_put(out, "static const double %s_scores[] = {\n", name);
@@ -355,7 +360,7 @@ static void put_trie(struct cr_text *out, const struct cr_trie *trie, const char
     cr_put(out, "};\n");
 }
 
-/* Prints added tokens, and the tries that find them. */
+/* Prints the added tokens, and the tries by which they are found. */
 static void put_added(struct cr_text *out, const struct cr_added *added, const char *name)
 {
     put_trie(out, &added->raw, name, "added_raw");
@@ -376,7 +381,7 @@ static bool wants_classes(const struct cr_added *added)
     return false;
 }
 
-/* True if a name is one of those by which texts mark what only some tokenizers need. */
+/* True if `name`, in a mark "only for NAME", is a part that this tokenizer needs. */
 static bool is_part_needed(void *context, const char *name)
 {
     const struct tables *s = context;
@@ -398,7 +403,7 @@ static bool is_part_needed(void *context, const char *name)
     return found;
 }
 
-/* True if one of the names, which end with null, is needed. */
+/* True if any of the names is needed; null ends them. */
 static bool needs_one(const struct tables *s, const char *const *names)
 {
     while (*names && !is_part_needed((void *)(uintptr_t)s, *names))
@@ -489,7 +494,8 @@ static void put_files(struct cr_text *out, const struct tables *s)
 
 /* ---- stages and cuts ---- */
 
-/* Prints a string literal of n bytes; each is three digits, so that none joins the next. */
+/* Prints a string literal of n bytes; each byte is an escape of three digits, so that no byte
+ * joins with the next. */
 static void put_literal(struct cr_text *out, const char *text, size_t n)
 {
     cr_put(out, "\"");
@@ -498,8 +504,8 @@ static void put_literal(struct cr_text *out, const char *text, size_t n)
     cr_put(out, "\"");
 }
 
-/* Prints texts as characters, with a zero behind the last one: C compilers need not take a string
- * that long. */
+/* Prints texts as arrays of characters with a final zero, since C compilers need not accept such
+ * long string literals. */
 static void put_results(struct cr_text *out, const struct cr_text_map *map, const char *name, int stage)
 {
     enum { COLUMNS = 16 };
@@ -509,7 +515,7 @@ static void put_results(struct cr_text *out, const struct cr_text_map *map, cons
     cr_put(out, "\n    0\n};\n");
 }
 
-/* Prints the maps of all stages that have one. */
+/* Prints the text maps of all stages that have one. */
 static void put_maps(struct cr_text *out, const struct tables *s, const char *name)
 {
     for (int i = 0; i < s->list.n_stages; i++) {
@@ -529,7 +535,7 @@ static void put_maps(struct cr_text *out, const struct tables *s, const char *na
     }
 }
 
-/* Prints the strings that stages refer to. */
+/* Prints the strings to which stages refer. */
 static void put_kept(struct cr_text *out, const struct tables *s, const char *name)
 {
     for (int i = 0; i < s->list.n_stages; i++) {
@@ -540,7 +546,7 @@ static void put_kept(struct cr_text *out, const struct tables *s, const char *na
     }
 }
 
-/* Prints the list of stages; a stage without a string has an empty one. */
+/* Prints the list of stages; a stage without a string gets an empty one. */
 static void put_stages(struct cr_text *out, const struct tables *s, const char *name)
 {
     put_maps(out, s, name);
@@ -565,7 +571,7 @@ static void put_stages(struct cr_text *out, const struct tables *s, const char *
     cr_put(out, "%s};\n", s->list.n_stages ? "" : "    {0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
-/* Prints the program of the pattern of a cut. */
+/* Prints the program that matches the pattern of a cut. */
 static void put_program(struct cr_text *out, const struct cr_pattern *pattern, const char *name, int cut)
 {
     static const char *const codes[] = {
@@ -589,7 +595,7 @@ static void put_program(struct cr_text *out, const struct cr_pattern *pattern, c
     cr_free_pattern_program(&program);
 }
 
-/* Prints the list of cuts, behind the programs of their patterns. */
+/* Prints the programs of patterns, then the list of cuts. */
 static void put_cuts(struct cr_text *out, const struct tables *s, const char *name)
 {
     for (int i = 0; i < s->list.n_cuts; i++)
@@ -609,7 +615,7 @@ static void put_cuts(struct cr_text *out, const struct tables *s, const char *na
     cr_put(out, "%s};\n", s->list.n_cuts ? "" : "    {0, 0, 0, 0, 0, 0, 0, 0, 0},\n");
 }
 
-/* Prints the positions of texts among special ids. */
+/* Prints a template: the positions of the texts among special ids. */
 static void put_template(struct cr_text *out, const struct cr_template *template, const char *name,
                          const char *what)
 {
@@ -627,13 +633,13 @@ static const char *const prepending[] = {
     [CR_PREPEND_UNLESS_THERE] = "CR_PREPEND_UNLESS_THERE",
     [CR_PREPEND_ONCE_UNLESS_THERE] = "CR_PREPEND_ONCE_UNLESS_THERE"};
 
-/* True if the symbols of byte-pair encoding are characters, not bytes. */
+/* True if the symbols that byte-pair encoding merges are characters, not bytes. */
 static bool has_letters(const struct tables *s)
 {
     return s->t->model == &cr_bpe_model && !s->shape.byte_level;
 }
 
-/* Prints the members of the model of byte-pair encoding. */
+/* Prints the members of the structure for byte-pair encoding. */
 static void put_bpe_members(struct cr_text *out, const struct tables *s, const char *name,
                             uint32_t whole_mask)
 {
@@ -652,14 +658,14 @@ static void put_bpe_members(struct cr_text *out, const struct tables *s, const c
         cr_put(out, "    .whole = %s_whole,\n    .whole_mask = %uu,\n", name, whole_mask);
 }
 
-/* Returns the id of the unknown token of words, or -1. */
+/* Returns the id of the unknown token of a model of words, or -1. */
 static int32_t unknown_word(const struct cr_tokenizer *t)
 {
     const char *text = t->model == &cr_wordpiece_model ? t->wordpiece.unknown : t->unknown_word;
     return cr_find_word(&t->vocabulary, text, strlen(text));
 }
 
-/* Prints the members of a model whose pieces are words, or cut by the most likely path. */
+/* Prints the members of the structure for a model of words or for Unigram. */
 static void put_word_members(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
 {
     const struct cr_wordpiece *w = &t->wordpiece;
@@ -680,7 +686,7 @@ static void put_word_members(struct cr_text *out, const struct cr_tokenizer *t, 
     cr_put(out, "    .unknown = %d,\n", unknown_word(t));
 }
 
-/* Prints the members for stages, cuts and the model after them. */
+/* Prints the members of the structure for stages, cuts, and the model after them. */
 static void put_list_members(struct cr_text *out, const struct tables *s, const char *name,
                              uint32_t whole_mask)
 {
@@ -699,7 +705,7 @@ static void put_list_members(struct cr_text *out, const struct tables *s, const 
            prepending[s->shape.prepending]);
 }
 
-/* Prints the members of texts and pairs. */
+/* Prints the members of the structure for texts and pairs. */
 static void put_texts_members(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
 {
     static const char *const strategies[] = {"CR_LONGEST_FIRST", "CR_ONLY_FIRST", "CR_ONLY_SECOND"};
@@ -709,7 +715,7 @@ static void put_texts_members(struct cr_text *out, const struct cr_tokenizer *t,
            name, name, t->single.n, t->pair.n, strategies[t->truncation.strategy], t->truncation.left);
 }
 
-/* Prints the structure that refers to all tables. */
+/* Prints the structure with pointers to all tables. */
 static void put_tables(struct cr_text *out, const struct tables *s, const char *name,
                        uint32_t whole_mask)
 {
@@ -736,7 +742,7 @@ static void put_tables(struct cr_text *out, const struct tables *s, const char *
     cr_put(out, "};\n");
 }
 
-/* Sets `upper` to a name in capitals: "GPT2" for "gpt2". */
+/* Writes a name in capitals to `upper`: "GPT2" for "gpt2". */
 static void put_upper(char upper[128], const char *name)
 {
     size_t n = 0;
@@ -745,7 +751,7 @@ static void put_upper(char upper[128], const char *name)
     upper[n] = '\0';
 }
 
-/* Prints the ids that frame a text, before and after it, and the ids that end one. */
+/* Prints the ids that encoding adds before and after a text, and the ids that end a text. */
 static void put_frame(struct cr_text *out, const struct cr_tokenizer *t, const char *name)
 {
     put_ids(out, name, "before", t->frame.before, (size_t)t->frame.n_before);
@@ -782,7 +788,7 @@ static void put_calls(struct cr_text *out, const struct tables *s, const char *n
                name, upper, upper, upper, upper, name);
 }
 
-/* Prints the tables of the model. */
+/* Prints the tables of the tokenizer's model. */
 static void put_model(struct cr_text *out, const struct tables *s, const char *name)
 {
     const struct cr_tokenizer *t = s->t;
@@ -800,7 +806,7 @@ static void put_model(struct cr_text *out, const struct tables *s, const char *n
         put_unigram(out, &t->unigram, name);
 }
 
-/* Checks everything before appending anything. */
+/* Makes all checks before it appends any text. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const char *name,
                       enum cr_tokenizer_use use, const char *path, struct cr_error *error)
 {
@@ -833,14 +839,14 @@ int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *t, const c
 
 /* ---- the header ---- */
 
-/* Returns how many bytes the model needs to encode a byte of a piece. */
+/* Returns the number of bytes of work memory that the model needs for each byte of a piece. */
 static int bytes_of_model(const struct cr_tokenizer *t)
 {
     return t->model == &cr_bpe_model ? 36 : t->model == &cr_unigram_model ? 16 : 1;
 }
 
-/* Prints the sizes of memory of a list: of the text after all stages (ENCODE_SYMBOLS), and what
- * cr_encode_by takes room for. */
+/* Prints the sizes of work memory: ENCODE_SYMBOLS, the bytes of the text after all stages, and
+ * the memory that cr_encode_by uses. */
 static void put_list_sizes(struct cr_text *out, const struct tables *s, const char *upper)
 {
     const struct cr_stage_list *list = &s->list;
