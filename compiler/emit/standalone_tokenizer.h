@@ -30,18 +30,18 @@
 #include "compiler/ir/text.h"
 #include "compiler/tokenizer/tokenizer.h"
 
-/* The use of an emitted tokenizer: it encodes prompts and decodes their continuation, or encodes
- * the texts and pairs of an encoder. */
+/* What an emitted tokenizer is for: it encodes prompts and decodes their continuation; or it
+ * encodes the texts and pairs of an encoder. */
 enum cr_tokenizer_use { CR_FOR_PROMPTS, CR_FOR_TEXTS };
 
-/* Appends the public part: macros, structures, prototypes.  Call it only if cr_emit_tokenizer
- * succeeds for the tokenizer. */
+/* Appends the public declarations: macros, structures, prototypes.  Call it only if
+ * cr_emit_tokenizer succeeds for the tokenizer. */
 void cr_emit_tokenizer_header(struct cr_text *out, const struct cr_tokenizer *tokenizer,
                               const char *name, enum cr_tokenizer_use use);
 
-/* Appends the source, which comes after that header.  Fails if the tokenizer has a part that
- * emitted C does not have (tokenizer/emitted_parts.h); the message begins with `path` and names
- * the part, and nothing is appended. */
+/* Appends the source, which comes after the public declarations.  Fails if the tokenizer has a
+ * part that emitted C does not support (tokenizer/emitted_parts.h); then the message begins with
+ * `path` and names the part, and nothing is appended. */
 int cr_emit_tokenizer(struct cr_text *out, const struct cr_tokenizer *tokenizer, const char *name,
                       enum cr_tokenizer_use use, const char *path, struct cr_error *error);
 
