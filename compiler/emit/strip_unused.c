@@ -1,4 +1,4 @@
-/* strip_unused.c - removes what nothing uses from the text of a C file; see strip_unused.h. */
+/* strip_unused.c - removes unused parts from the text of a C file; see strip_unused.h. */
 #include "strip_unused.h"
 
 #include <ctype.h>
@@ -9,13 +9,13 @@
 #include "compiler/ir/mem.h"
 #include "compiler/ir/unwind.h"
 
-/* A name or a number; ## may paste names together from both. */
+/* A name or a number in the text; both can be parts of a name that ## pastes together. */
 struct word {
     const char *at;
     size_t length;
-    int uses;    /* outside of its own definitions */
-    int defined; /* how many definitions of it remain */
-    bool is_prefix; /* ## pastes something after it, and nothing after the result */
+    int uses;    /* number of its uses outside of its own definitions */
+    int defined; /* number of its definitions that are not removed */
+    bool is_prefix; /* ## pastes something after it, and nothing after the pasted word */
 };
 
 /* An occurrence of a word. */
@@ -25,35 +25,38 @@ struct token {
 
 enum kind { MACRO, FUNCTION, DECLARATION, TYPE, UNDEF };
 
-/* The definition or declaration of a word (TYPE: a typedef), or its #undef: lines `first` to `last`. */
+/* A definition or declaration of a word (TYPE: a typedef), or its #undef, in lines `first` to
+ * `last`. */
 struct item {
     enum kind kind;
     int word, first, last;
-    int comment; /* the first line of the comment on its declaration, which is moved to it; or -1 */
+    int comment; /* first line of the comment on its declaration, which is moved to the
+                  * definition; or -1 */
 };
 
 struct line {
     const char *at;
-    int token;      /* its first token; if it has none, the first one of a later line */
-    int item;       /* the item that it belongs to, or -1 */
-    bool in_comment; /* it begins inside of a comment */
+    int token;      /* index of its first token or, if it has none, of the first token of a later
+                     * line */
+    int item;       /* index of the item to which it belongs, or -1 */
+    bool in_comment; /* the line begins inside a comment */
     bool removed;
 };
 
 struct source {
-    struct line *lines; /* and one behind the last */
+    struct line *lines; /* the lines, and one more after the last line */
     struct word *words;
     struct token *tokens;
     struct item *items;
     int n_lines, n_words, n_tokens, n_items, words_cap, tokens_cap, items_cap;
-    struct cr_table table; /* of words */
+    struct cr_table table; /* finds words by their text */
 };
 
 /* ---- words ---- */
 
 static bool begins(const char *at, const char *prefix)
 {
-    return *at == *prefix && strncmp(at, prefix, strlen(prefix)) == 0; /* mostly not */
+    return *at == *prefix && strncmp(at, prefix, strlen(prefix)) == 0; /* decides most calls */
 }
 
 static bool is_letter(char c)
@@ -69,7 +72,7 @@ static size_t length_of(const char *at)
     return n;
 }
 
-/* A word that is looked for. */
+/* The word to find; the context of a table search. */
 struct wanted {
     const struct source *s;
     const char *at;
@@ -91,7 +94,7 @@ static uint64_t hash_of(const char *at, size_t length)
     return hash;
 }
 
-/* Returns the number of a word, or -1. */
+/* Returns the index of a word, or -1. */
 static int find_word(const struct source *s, const char *at, size_t length)
 {
     const struct wanted wanted = {s, at, length};
@@ -111,7 +114,7 @@ static int add_word(struct source *s, const char *at, size_t length)
 
 /* ---- lines and tokens ---- */
 
-/* Returns the text after a comment or a quoted literal; null if `at` is neither. */
+/* Returns the text after the comment or quoted literal at `at`; null if there is neither. */
 static const char *skip_quoted(const char *at)
 {
     if (begins(at, "/*"))
@@ -124,7 +127,8 @@ static const char *skip_quoted(const char *at)
     return at + 1;
 }
 
-/* True if ## pastes something behind the word that ends at `at`, and nothing behind the result. */
+/* True if ## pastes something after the word that ends at `at`, and nothing after the pasted
+ * word. */
 static bool is_pasted_to(const char *at)
 {
     return begins(at, "##") && !begins(at + 2 + length_of(at + 2), "##");
@@ -137,13 +141,13 @@ static void add_token(struct source *s, const char *at, size_t length, int line)
     *CR_PUSH(s->tokens, s->n_tokens, s->tokens_cap) = (struct token){word, line};
 }
 
-/* Begins line number `n`. */
+/* Records the beginning of line `n`. */
 static void begin_line(struct source *s, int n, const char *at, bool in_comment)
 {
     s->lines[n] = (struct line){.at = at, .token = s->n_tokens, .item = -1, .in_comment = in_comment};
 }
 
-/* Finds the lines of the text and its words, but for those in comments and strings. */
+/* Finds all lines of the text, and all words outside of comments and strings. */
 static void read_tokens(struct source *s, const struct cr_text *text)
 {
     int line = 0;
@@ -166,7 +170,7 @@ static void read_tokens(struct source *s, const struct cr_text *text)
 
 /* ---- definitions ---- */
 
-/* Returns the text after the parentheses that open at `at`. */
+/* Returns the text after the matching ')' of the parenthesis at `at`. */
 static const char *skip_parentheses(const char *at)
 {
     int depth = 0;
@@ -177,8 +181,8 @@ static const char *skip_parentheses(const char *at)
     return at;
 }
 
-/* Finds the name of the function whose definition or declaration begins at `at`: NAME, or
- * CR_NAME(NAME).  Returns its parameters, or null if it is not a function. */
+/* Sets *name to the name of the function that is defined or declared at `at`, as NAME or
+ * CR_NAME(NAME). Returns the text of its parameters, or null if there is no function. */
 static const char *find_function(const char *at, const char **name)
 {
     for (;;) {
@@ -198,7 +202,7 @@ static const char *find_function(const char *at, const char **name)
     return *at == '(' ? at : NULL;
 }
 
-/* Returns the last line of the macro that begins in a line. */
+/* Returns the last line of the macro whose definition begins in a line. */
 static int end_of_macro(const struct source *s, int line)
 {
     while (s->lines[line + 1].at[-2] == '\\')
@@ -206,8 +210,8 @@ static int end_of_macro(const struct source *s, int line)
     return line;
 }
 
-/* Returns the last line of the function or declaration whose parameters are given; -1 if the
- * text after them is neither. */
+/* Returns the last line of the function definition or declaration with the given parameters; -1
+ * if it is neither. */
 static int end_of_function(const struct source *s, int line, const char *parameters)
 {
     const char *at = skip_parentheses(parameters);
@@ -231,8 +235,9 @@ static void add_item(struct source *s, enum kind kind, const char *name, int fir
     *CR_PUSH(s->items, s->n_items, s->items_cap) = (struct item){kind, word, first, last, -1};
 }
 
-/* Adds the typedef that begins in a line, and returns its last line.  Ignores a typedef of a struct, whose tag may be
- * used, and of an array, which may be there to make compilation fail. */
+/* Adds the typedef that begins in a line as an item, and returns its last line.  Ignores a
+ * typedef of a struct, whose tag may be used, and of an array, which may serve as a compile-time
+ * check. */
 static int read_typedef(struct source *s, int line)
 {
     const char *at = s->lines[line].at, *name, *end = at + strcspn(at, "{[;");
@@ -244,7 +249,7 @@ static int read_typedef(struct source *s, int line)
             name--;
     while (s->lines[last + 1].at <= end)
         last++;
-    if (is_letter(*name)) /* else a pointer to a function */
+    if (is_letter(*name)) /* otherwise it is a pointer to a function */
         add_item(s, TYPE, name, line, last);
     return last;
 }
@@ -267,8 +272,8 @@ static int read_item(struct source *s, int line)
         last = read_typedef(s, line);
     }
     if (line > 0 && begins(s->lines[line - 1].at, "#endif"))
-        return last + 1; /* functions between these lines are not read: one may have an attribute
-                            in this condition */
+        return last + 1; /* functions between these lines are not read: their attributes may be
+                          * inside this condition */
     for (size_t i = 0; i < sizeof beginnings / sizeof *beginnings; i++)
         if (begins(at, beginnings[i]) && (parameters = find_function(at, &name))) {
             int end = end_of_function(s, line, parameters);
@@ -281,7 +286,8 @@ static int read_item(struct source *s, int line)
 
 /* ---- what is used ---- */
 
-/* Adds `one` to the uses of the words of an item's lines, but for its own. */
+/* Adds `one` to the number of uses of each word in an item's lines, except for the item's own
+ * word. */
 static void count_uses(struct source *s, int first, int last, int one)
 {
     for (int i = s->lines[first].token; i < s->lines[last + 1].token; i++) {
@@ -303,8 +309,8 @@ static bool is_pasted(const struct source *s, const struct word *word)
     return false;
 }
 
-/* True if a function of the template, CR_NAME(NAME), is called by the name that it has for one
- * instruction set:  NAME_plain. */
+/* True if a function of the template, CR_NAME(NAME), is called under its name for one instruction
+ * set, NAME_plain. */
 static bool is_used_for_a_set(const struct source *s, const struct word *word)
 {
     static const char *const sets[] = {"plain", "avx2", "avx512", "neon"};
@@ -334,7 +340,7 @@ static void remove_lines(struct source *s, int first, int last)
         s->lines[line].removed = true;
 }
 
-/* Removes items until all that are left are used. */
+/* Removes unused items, again and again, until all remaining items are used. */
 static void remove_items(struct source *s)
 {
     for (bool changed = true; changed;) {
@@ -363,7 +369,7 @@ static bool is_condition(const struct line *line)
     return begins(line->at, "#if") || begins(line->at, "#el") || begins(line->at, "#endif");
 }
 
-/* Returns the first line of the comment that ends in the line before `line`, or -1. */
+/* Returns the first line of the comment that ends just before `line`, or -1. */
 static int find_comment(const struct source *s, int line)
 {
     const char *at = s->lines[line].at;
@@ -374,14 +380,15 @@ static int find_comment(const struct source *s, int line)
     return line > 0 && begins(s->lines[line - 1].at, "/*") ? line - 1 : -1;
 }
 
-/* True if a line is of a declaration. */
+/* True if a line belongs to a declaration. */
 static bool is_declaration(const struct source *s, int line)
 {
     const int item = s->lines[line].item;
     return item >= 0 && s->items[item].kind == DECLARATION;
 }
 
-/* Returns the comment on a declaration alone, or -1; *shared: a comment is on it and others. */
+/* Returns the first line of the comment on a declaration, or -1.  Sets *shared if that comment
+ * also applies to other declarations. */
 static int comment_on(const struct source *s, const struct item *declaration, bool *shared)
 {
     int first = declaration->first, comment;
@@ -393,8 +400,9 @@ static int comment_on(const struct source *s, const struct item *declaration, bo
     return comment;
 }
 
-/* Returns the first definition of a function that is declared, or null if something may use it
- * before its last one: a line before that, or the end of the file, which is included before it. */
+/* Returns the first definition of a declared function.  Returns null if the function may be used
+ * before its last definition: in an earlier line, or by the end of the file, which is included
+ * before it. */
 static struct item *definition_of(const struct source *s, const struct item *declaration)
 {
     struct item *definition = NULL;
@@ -416,8 +424,8 @@ static struct item *definition_of(const struct source *s, const struct item *dec
     return definition;
 }
 
-/* Removes declarations of functions that nothing uses before their definitions; comments on them
- * move there. */
+/* Removes declarations of functions that are not used before their definitions; moves the
+ * comments on them to the definitions. */
 static void remove_declarations(struct source *s)
 {
     for (int i = 0; i < s->n_items; i++) {
@@ -435,7 +443,7 @@ static void remove_declarations(struct source *s)
     }
 }
 
-/* Removes comments before removed lines, unless they also apply to lines after those. */
+/* Removes comments before removed lines, unless they also apply to lines that remain. */
 static void remove_comments(struct source *s)
 {
     for (int line = s->n_lines - 1; line > 0; line--) {
@@ -482,7 +490,7 @@ static void remove_guards(struct source *s)
     }
 }
 
-/* Removes conditions of the preprocessor of whose lines none is left. */
+/* Removes preprocessor conditions of whose lines none remains. */
 static void remove_conditions(struct source *s)
 {
     enum { DEPTH = 32 };
@@ -504,13 +512,13 @@ static void remove_conditions(struct source *s)
     }
 }
 
-/* A header that is included, in the branch of a condition at some depth. */
+/* An #include <...>, with the branch of a condition in which it is. */
 struct included {
     const char *at;
     int depth;
 };
 
-/* True if the same header is included already. */
+/* True if the same header was included before. */
 static bool is_included(const struct included *headers, int n, const char *at)
 {
     for (int i = 0; i < n; i++)
@@ -519,7 +527,7 @@ static bool is_included(const struct included *headers, int n, const char *at)
     return false;
 }
 
-/* Removes each #include <...> of a header that is included before it, in the same branch or around
+/* Removes an #include <...> of a header that is included earlier in the same branch or outside of
  * it. */
 static void remove_includes(struct source *s)
 {
@@ -540,7 +548,7 @@ static void remove_includes(struct source *s)
     }
 }
 
-/* Appends the comment from a line on. */
+/* Appends the comment that begins in a line. */
 static void put_comment(const struct source *s, int line, struct cr_text *text)
 {
     do {
@@ -548,10 +556,10 @@ static void put_comment(const struct source *s, int line, struct cr_text *text)
     } while (s->lines[++line].in_comment);
 }
 
-/* Appends the lines that are left; of several empty ones in a row the first. */
+/* Appends the remaining lines; of several empty lines in a row, only the first. */
 static void put_lines(const struct source *s, struct cr_text *text)
 {
-    bool was_blank = true; /* true: no empty line at the beginning */
+    bool was_blank = true; /* true, so that the text does not begin with an empty line */
     for (int i = 0; i < s->n_lines; i++) {
         const struct line *line = &s->lines[i];
         const struct item *item = line->item >= 0 ? &s->items[line->item] : NULL;
@@ -575,11 +583,11 @@ void cr_strip_unused(struct cr_text *text)
     count_uses(&s, 0, s.n_lines - 1, 1);
     remove_items(&s);
     remove_declarations(&s);
-    remove_items(&s); /* that only those declarations used */
+    remove_items(&s); /* a second time, since removed declarations may have been the only uses */
     remove_comments(&s);
     remove_conditions(&s);
-    remove_comments(&s); /* of conditions */
-    remove_guards(&s);   /* comments in front of those are about files */
+    remove_comments(&s); /* of comments before removed conditions */
+    remove_guards(&s);   /* last, since the comments before include guards describe files */
     remove_includes(&s);
     put_lines(&s, &left);
     free(text->data);
