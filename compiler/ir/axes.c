@@ -15,7 +15,8 @@ int cr_reshaped_axis(const struct cr_node *in, const struct cr_node *node, int a
     return CR_NONE;
 }
 
-/* Returns the axis of a move's operand that `axis` comes from, or CR_NONE. */
+/* Returns the axis of the operand that becomes `axis` in the result of a view or other movement
+ * op; CR_NONE if no single axis does. */
 static int moved_axis(const struct cr_node *in, const struct cr_node *node, int axis)
 {
     int aligned = axis - (node->rank - in->rank);

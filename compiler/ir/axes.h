@@ -12,12 +12,13 @@
  */
 int cr_operand_axis(const struct cr_graph *g, cr_id id, int i, int axis);
 
-/* Returns what cr_operand_axis does.  The node need not be in a graph; `in` is its operand i. */
+/* Does the same as cr_operand_axis for a node that need not be in a graph; `in` is operand i of
+ * the node. */
 int cr_axis_in_operand(const struct cr_node *node, int i, const struct cr_node *in, int axis);
 
-/* Returns the axis of `in` that a reshape between the two nodes keeps as `axis` of `node`: it
- * has the same size and as many elements after it.  Either node may be the operand.  Returns
- * CR_NONE if there is no such axis. */
+/* Returns the axis of `in` that a reshape between `in` and `node` keeps as axis `axis` of `node`:
+ * both axes have the same size and as many elements after them.  Either node may be the reshape's
+ * operand.  Returns CR_NONE if there is no such axis. */
 int cr_reshaped_axis(const struct cr_node *in, const struct cr_node *node, int axis);
 
 #endif

@@ -26,7 +26,8 @@ struct build {
 
 static bool misfit(struct build *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Sets the error to the reason why the operands do not fit, after the op's name; returns false. */
+/* Sets the graph's error to the op's name and the reason why its operands or attributes are
+ * invalid; returns false. */
 static bool misfit(struct build *b, const char *format, ...)
 {
     size_t size = sizeof b->g->error;
@@ -47,7 +48,8 @@ static const char *shape_of(const struct cr_node *node)
     return cr_shape_text(buf[turn], sizeof buf[turn], node->rank, node->shape);
 }
 
-/* Sets the shape of the node.  Fails if no tensor can have it, or if a size is below `least`. */
+/* Sets the node's shape.  Returns false with an error if a size is below `least` or if the tensor
+ * would be too large. */
 static bool take_sizes(struct build *b, int rank, const int64_t *shape, int64_t least)
 {
     if (rank < 0 || rank > CR_MAX_RANK)
@@ -81,7 +83,8 @@ static void copy_shape(struct build *b, const struct cr_node *from)
     b->node->shape = from->shape;
 }
 
-/* Gives the node an index of zeros, which the caller then fills. */
+/* Points the node's attribute `index` to zeroed memory of `b`, which the caller fills.  Returns
+ * that memory. */
 static int64_t *begin_index(struct build *b)
 {
     memset(b->index, 0, sizeof b->index);
@@ -104,7 +107,8 @@ bool cr_is_i32(double value)
     return value >= INT32_MIN && value <= INT32_MAX && value == floor(value);
 }
 
-/* Checks the value of a leaf: an iota counts in i32, and a constant has a value of its type. */
+/* Checks the value of a leaf: elements of an iota must fit in i32, and an i32 constant must have
+ * an i32 value. */
 static bool check_value(struct build *b)
 {
     struct cr_node *node = b->node;
@@ -364,8 +368,8 @@ static bool infer_take(struct build *b)
                   shape_of(a), shape_of(index), b->node->axis + 1);
 }
 
-/* Infers a scatter_add.  The attribute gives the number of rows of the table; the shape of a row
- * is that of `rows` after the axes of the index. */
+/* Infers a scatter_add.  The result is a table: an attribute gives its number of rows; each row
+ * has the shape of `rows` without the leading axes, which are the axes of the index. */
 static bool infer_scatter(struct build *b)
 {
     const struct cr_node *rows = b->in[0], *index = b->in[1];
@@ -385,8 +389,8 @@ static bool infer_scatter(struct build *b)
     return take_shape(b, rank + 1, shape);
 }
 
-/* Infers a write: the rows have the shape of the operand that they are written to, except for
- * the axis, along which there may be fewer. */
+/* Infers a write: the rows have the shape of the first operand, which they are written to, but
+ * may be fewer along the axis. */
 static bool infer_write(struct build *b)
 {
     const struct cr_node *a = b->in[0], *rows = b->in[1], *at = b->in[2];
@@ -430,7 +434,8 @@ static bool infer_scan(struct build *b)
     return take_axis(b, b->node->rank);
 }
 
-/* Infers an exchange: the shape of each rank's operand, behind an axis of ranks. */
+/* Infers an exchange: the result has the shape of one rank's operand, preceded by an axis that
+ * counts the ranks. */
 static bool infer_exchange(struct build *b)
 {
     const struct cr_node *a = b->in[0];
@@ -456,8 +461,8 @@ static bool (*const infer[])(struct build *) = {
     [CR_KIND_EXCHANGE] = infer_exchange,
 };
 
-/* Resets a node to a given op.  It sets field by field: every node is inferred several times, and
- * clearing the whole struct takes longer. */
+/* Resets a node to a given op.  Assigns each field separately: cr_build infers every node several
+ * times, and clearing the whole struct takes longer. */
 static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct cr_where *where)
 {
     node->op = op;
@@ -475,7 +480,7 @@ static void clear_node(struct cr_node *node, enum cr_op op, int n, const struct 
     memset(node->lengths, 0, sizeof node->lengths);
 }
 
-/* Interns the axes that an inference left in its own memory. */
+/* Interns the node's shape and index if they still point into `b`. */
 static void intern_axes(struct build *b)
 {
     if (b->node->shape == b->shape)
@@ -484,8 +489,9 @@ static void intern_axes(struct build *b)
         b->node->index = cr_intern_axes(b->g, b->index);
 }
 
-/* Infers b->node; its axes may still point into *b.  *b has no initialiser: `shape` and `index` are
- * set only where they are used. */
+/* Infers b->node; its shape and index may still point into *b.  The caller leaves *b
+ * uninitialised except for `node`: clearing `shape` and `index`, which few ops use, would cost
+ * time. */
 static bool infer_node(struct build *b, struct cr_graph *g, enum cr_op op, int n, const cr_id *in,
                        const struct cr_attr *attr)
 {
@@ -525,7 +531,7 @@ bool cr_infer(struct cr_graph *g, enum cr_op op, int n, const cr_id *in, const s
     return true;
 }
 
-/* True if the axes of a node are interned and equal to the inferred ones. */
+/* True if the axes of a node are interned and equal the inferred axes. */
 static bool same_axes(const struct cr_graph *g, const int64_t *inferred, const int64_t *axes)
 {
     return inferred == axes || (cr_are_interned(g, axes) &&

@@ -1,12 +1,13 @@
 /*
- * causal.c - finds the values of elements whose key comes later; see causal.h.
+ * causal.c - finds the common value of elements whose key comes after their query; see causal.h.
  *
- * If the query is at position i, the key is at i + 1 + k for some k >= 0.  Values that depend on
- * positions only are represented as c + i di + k dk, for i and k within bounds.  A comparison of
- * two such values is decided if their difference has one sign within those bounds.
+ * If the query is at position i, a later key is at i + 1 + k for some k >= 0.  Values that depend
+ * on positions only are represented as c + i di + k dk, for i and k within bounds.  A comparison
+ * of two such values is decided if their difference has one sign within those bounds.
  *
- * A number that hides later keys is less than the maximum only if the query sees a key.  So a second
- * search, in which the key is the query's own token, proves that no such number hides that one.
+ * A finite mask value does not hide later keys from a query that sees no key: it is then the
+ * maximum of the query's scores.  So a second search, in which the key is the query's own token,
+ * proves that no mask value hides the token from itself.
  */
 #include "causal.h"
 
@@ -19,21 +20,21 @@ enum kind { UNKNOWN, AFFINE, HIDDEN };
 
 struct fact {
     enum kind kind;
-    double c, di, dk; /* AFFINE: c + i di + k dk.  HIDDEN: at most about c, even after finite scores
-                       * are added */
+    double c, di, dk; /* AFFINE: the value is c + i di + k dk.  HIDDEN: the value is at most about
+                       * c, even after finite scores are added */
 };
 
 /* An axis whose elements are tokens. */
 struct side {
     int axis;      /* or CR_NONE: there is none */
-    int64_t ahead; /* the index of the first token along the axis */
+    int64_t ahead; /* index along the axis of the element that belongs to token 0 */
 };
 
 struct search {
     const struct cr_graph *g;
-    double most; /* the maximum of i and k */
+    double most; /* greatest possible i and k */
     int steps;   /* steps left, which bounds the search: the graph of a mask is small */
-    bool own;    /* the key is the query's own token, at i */
+    bool own;    /* true: the key is the query's own token; false: it is a later token */
 };
 
 enum { MOST_STEPS = 4096 };
@@ -50,7 +51,8 @@ static struct fact constant(double value)
     return affine(value, 0, 0);
 }
 
-/* Returns the fact "at most about c": HIDDEN if c is low enough, else UNKNOWN. */
+/* Returns the fact that a value is at most about c: HIDDEN if c is at most -CR_HIDES, else
+ * UNKNOWN. */
 static struct fact hidden(double c)
 {
     return c <= -CR_HIDES ? (struct fact){HIDDEN, c, 0, 0} : unknown;
@@ -81,7 +83,7 @@ static double greatest(const struct search *s, const struct fact *f)
     return f->c + s->most * (fmax(f->di, 0) + fmax(f->dk, 0));
 }
 
-/* Returns the greatest value that a fact allows, also of one that is HIDDEN. */
+/* Returns the greatest value that a fact allows; for a HIDDEN fact its bound c. */
 static double highest(const struct search *s, const struct fact *f)
 {
     return f->kind == HIDDEN ? f->c : greatest(s, f);
@@ -100,9 +102,10 @@ static bool is_multiple(double x, double step, double bound)
     return x / step == floor(x / step) && fabs(x) <= bound;
 }
 
-/* Returns the part of an ideal fact that holds in the arithmetic of a type: a value that may
- * have been rounded or wrapped is UNKNOWN, or HIDDEN if it hides.  All multiples of 2^-10 up to
- * 2^14 and all whole numbers up to 2^24 are exact in float32. */
+/* Returns the fact that remains of `f`, which holds for exact arithmetic, in the arithmetic of a
+ * type: UNKNOWN if the value may have been rounded or wrapped, but HIDDEN if the value still
+ * hides scores.  All multiples of 2^-10 up to 2^14 and all whole numbers up to 2^24 are exact in
+ * float32. */
 static struct fact exact(const struct search *s, enum cr_dtype type, struct fact f)
 {
     double bound = fmax(fabs(least(s, &f)), fabs(greatest(s, &f)));
@@ -119,8 +122,8 @@ static struct fact exact(const struct search *s, enum cr_dtype type, struct fact
     return hidden(greatest(s, &f));
 }
 
-/* Returns the fact of a + sign * b.  A HIDDEN value stays HIDDEN if scores are added, but not if the added number
- * lifts it above the bound. */
+/* Returns the fact of a + sign * b.  HIDDEN + a score (UNKNOWN) is HIDDEN; HIDDEN + a known
+ * number is HIDDEN if the sum is still at most -CR_HIDES. */
 static struct fact plus(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (b.kind == AFFINE)
@@ -136,7 +139,7 @@ static struct fact plus(const struct search *s, struct fact a, struct fact b, do
     return a.kind == UNKNOWN ? unknown : hidden(highest(s, &a));
 }
 
-/* Returns the fact of a product: the product with a 0 is 0, whatever the other factor is. */
+/* Returns the fact of a product.  A factor 0 makes it 0, whatever the other factor is. */
 static struct fact times(struct fact a, struct fact b)
 {
     if (is_value(&a, 0) || is_value(&b, 0))
@@ -207,7 +210,8 @@ static struct fact equal(const struct search *s, struct fact a, struct fact b, d
     return is_value(&below, 1) && is_value(&above, 1) ? constant(yes) : unknown;
 }
 
-/* Evaluates an op whose operands are all constants; UNKNOWN if one is not. */
+/* Returns the value of an op whose operands are all constants; UNKNOWN if an operand is not a
+ * constant. */
 static struct fact evaluated(const struct search *s, cr_id id, const struct fact *in)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -301,22 +305,24 @@ static struct side operand_side(const struct search *s, cr_id id, int i, struct 
     return side;
 }
 
-/* Returns the fact of an operand, for the axes that the node's axes come from. */
+/* Returns the fact of operand i of a node, with the query's and key's axes mapped to axes of the
+ * operand. */
 static struct fact find_operand(struct search *s, cr_id id, int i, struct side query,
                                 struct side key)
 {
     return find(s, cr_in(s->g, id, i), operand_side(s, id, i, query), operand_side(s, id, i, key));
 }
 
-/* Returns the token that an element of a literal denotes along an axis. */
+/* Returns the token position to which element number `element` of a literal belongs along the
+ * axis of `side`. */
 static int64_t token_of(const struct cr_node *node, int64_t element, struct side side)
 {
     int64_t behind = cr_elements(node->rank - side.axis - 1, node->shape + side.axis + 1);
     return element / behind % node->shape[side.axis] - side.ahead;
 }
 
-/* Returns the fact of a literal's elements for later keys: their value if all have the same, HIDDEN
- * if all hide. */
+/* Returns the fact of those elements of a literal whose key is later than the query: their value
+ * if all are equal, HIDDEN if all hide scores. */
 static struct fact find_literal(const struct search *s, const struct cr_node *node,
                                 struct side query, struct side key)
 {
@@ -351,7 +357,8 @@ static struct fact find_leaf(const struct search *s, const struct cr_node *node,
     return node->op == CR_OP_literal ? find_literal(s, node, query, key) : unknown;
 }
 
-/* Returns the fact of a view: its operand's, if both axes are known or neither matters. */
+/* Returns the fact of a view: the fact of its operand.  UNKNOWN if a reshape merges the query's
+ * or the key's axis. */
 static struct fact find_view(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -394,8 +401,8 @@ static struct fact find_contract(struct search *s, cr_id id, struct side query, 
     return unknown;
 }
 
-/* Returns the fact of a `where`.  If positions decide the condition, the operand that is not chosen
- * is ignored. */
+/* Returns the fact of a `where`.  If positions alone decide the condition, only the chosen
+ * operand counts. */
 static struct fact find_where(struct search *s, cr_id id, struct side query, struct side key)
 {
     struct fact condition = find_operand(s, id, 0, query, key);
@@ -405,8 +412,8 @@ static struct fact find_where(struct search *s, cr_id id, struct side query, str
     return is_same(&a, &b) ? a : unknown;
 }
 
-/* Returns the fact that all operands of a concat share.  Along a token axis only operands that hold
- * tokens count. */
+/* Returns the fact that is common to all operands of a concat.  Along an axis of tokens, only
+ * operands whose elements belong to tokens count. */
 static struct fact find_concat(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -431,7 +438,8 @@ static struct fact find_concat(struct search *s, cr_id id, struct side query, st
     return all;
 }
 
-/* Finds the fact of any node.  A side's axis is CR_NONE if the node does not have it. */
+/* Returns the fact of a node.  The axis of `query` or of `key` is CR_NONE if the node has no such
+ * axis. */
 static struct fact find(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];
@@ -468,7 +476,8 @@ static bool may_operand_hide(struct search *s, cr_id id, int i, struct side quer
                     operand_side(s, id, i, key));
 }
 
-/* True if a product scales by a number that hides: data choose between that number and 0. */
+/* True if a node multiplies by a constant of magnitude CR_HIDES or more: as the other factor may
+ * be 0 or 1 by data, the product may hide scores or not. */
 static bool is_scaled_to_hide(struct search *s, cr_id id, struct side query, struct side key)
 {
     if (s->g->nodes[id].op != CR_OP_mul)
@@ -477,8 +486,8 @@ static bool is_scaled_to_hide(struct search *s, cr_id id, struct side query, str
     return (is_constant(&a) && fabs(a.c) >= CR_HIDES) || (is_constant(&b) && fabs(b.c) >= CR_HIDES);
 }
 
-/* True if a number that hides scores may be a value of a node, or be added to it, depending on data.
- * Results of products, of gathers and of reductions are scores, which are small. */
+/* True if a node's values may include, depending on data, a number that hides scores.  Results of
+ * products, gathers and reductions count as scores, which are small. */
 static bool may_hide(struct search *s, cr_id id, struct side query, struct side key)
 {
     const struct cr_node *node = &s->g->nodes[id];

@@ -1,5 +1,5 @@
 /*
- * causal.h - finds the common value of elements that depend on later tokens.
+ * causal.h - finds the common value of all elements that belong to a later token.
  *
  * An element of a tensor may belong to a pair of tokens: a query, given by its position along one
  * axis, and a key, given by its position along another.  In a causal model, pairs whose key is
@@ -13,11 +13,11 @@
 
 enum cr_later {
     CR_LATER_UNKNOWN,
-    CR_LATER_ZERO,   /* 0: leaving it out does not change a sum */
-    CR_LATER_HIDDEN, /* -inf or at most -CR_HIDES: leaving it out does not change a maximum, and its
+    CR_LATER_ZERO,   /* 0: a sum may omit the elements */
+    CR_LATER_HIDDEN, /* -inf or at most -CR_HIDES: a maximum may omit the elements, and their
                       * exponential is 0 */
-    CR_LATER_TIED,   /* a number of at most -CR_HIDES, which the query's own token may have, too: it
-                      * is the maximum where the query sees no token */
+    CR_LATER_TIED,   /* at most -CR_HIDES, but the element of the query's own token may be as low:
+                      * if the query sees no key, this number is the maximum */
 };
 
 /* Scores are assumed to be smaller in magnitude: a number of at most -CR_HIDES, added to a score,

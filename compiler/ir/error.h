@@ -1,4 +1,4 @@
-/* error.h - errors of the user, and bugs, as one line of text. */
+/* error.h - errors of the user and bugs of the compiler, as one line of text. */
 #ifndef CR_ERROR_H
 #define CR_ERROR_H
 
@@ -14,11 +14,12 @@ struct cr_error {
  * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Does the same, with a place in front: "kernel 3: ..." for the place "kernel" and number 3. */
+/* Does the same as cr_fail, with `place` and `number` in front: "kernel 3: ..." for the place
+ * "kernel" and number 3. */
 int cr_fail_at(struct cr_error *error, const char *place, int number, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-/* Reports a bug of the compiler: as cr_fail, with "bug: " before the text. */
+/* Does the same as cr_fail for a bug of the compiler, with "bug: " before the text. */
 int cr_bug(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 bool cr_is_bug(const struct cr_error *error);
 

@@ -7,8 +7,9 @@
 
 enum { LONGEST = 4, MAX_LINE = 4096 };
 
-/* Returns the number of bytes that follow the first byte of a UTF-8 character, and sets *bits to
- * the bits of the character in it; -1 if it is not a first byte. */
+/* Returns the number of continuation bytes that follow the first byte of a UTF-8 character, and
+ * sets *bits to the bits of the character in that byte; returns -1 if `first` cannot begin a
+ * character. */
 static int bytes_behind(unsigned char first, uint32_t *bits)
 {
     if (first >= 0xC2 && first < 0xE0)
@@ -20,7 +21,8 @@ static int bytes_behind(unsigned char first, uint32_t *bits)
     return *bits = first, first < 0x80 ? 0 : -1;
 }
 
-/* Returns the length of the character that n bytes of text begin with; 0 if they are not UTF-8. */
+/* Decodes the character at the start of n bytes of text into *character and returns its size in
+ * bytes; 0 if the bytes are not valid UTF-8. */
 static size_t read_character(const char *text, size_t n, uint32_t *character)
 {
     static const uint32_t least[] = {0, 0x80, 0x800, 0x10000};
@@ -49,7 +51,7 @@ size_t cr_printable_size(const char *text, size_t n)
     return is_control(character) ? 0 : length;
 }
 
-/* Writes the escape of one byte, terminated by a zero. */
+/* Writes the escape sequence of one byte, such as "\n" or "\x1b", and a final NUL. */
 static void escape_byte(char *to, unsigned char byte)
 {
     static const char marked[] = "\n\t\r", letters[] = "ntr";
@@ -60,7 +62,8 @@ static void escape_byte(char *to, unsigned char byte)
         snprintf(to, 5, "\\x%02x", byte);
 }
 
-/* Escapes the character that the text begins with into `to`; returns its length in the text. */
+/* Writes the first character of `text` into `to`, escaped unless it is printable or in `keep`;
+ * returns its size in `text`. */
 static size_t escape_character(char *to, const char *text, size_t n, const char *keep)
 {
     size_t length = *text && strchr(keep, *text) ? 1 : cr_printable_size(text, n);
@@ -89,7 +92,7 @@ size_t cr_escape(char *to, size_t room, const char *text, size_t n)
     return at;
 }
 
-/* Writes in pieces: standard error has no buffer, so that each write is a system call. */
+/* Escapes in large pieces: standard error is unbuffered, so each write is a system call. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep)
 {
     char piece[512];
@@ -104,7 +107,7 @@ void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep)
     }
 }
 
-/* Returns the length of a text without an incomplete character at its end. */
+/* Returns the length of a text without the bytes of an incomplete UTF-8 character at its end. */
 static size_t whole_characters(const char *text, size_t n)
 {
     uint32_t bits;

@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Returns the size of the character at the start of n > 0 bytes of text; 0 if it is a control
+/* Returns the size in bytes of the first character of a text of n > 0 bytes; 0 if it is a control
  * character or not UTF-8. */
 size_t cr_printable_size(const char *text, size_t n);
 
@@ -24,14 +24,16 @@ size_t cr_printable_size(const char *text, size_t n);
  */
 size_t cr_escape(char *to, size_t room, const char *text, size_t n);
 
-/* Writes n bytes of text in the same way. */
+/* Writes n bytes of text to `out`, escaped as by cr_escape, but for the control characters in
+ * `keep`. */
 void cr_escape_to(FILE *out, const char *text, size_t n, const char *keep);
 
 /* Formats a text, then escapes it as cr_escape does.  Returns the length. */
 size_t cr_escape_format(char *to, size_t room, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 
-/* printf whose arguments may hold text of users: all control characters but "\n" are escaped. */
+/* Does printf; its arguments may hold text of users: all control characters but "\n" are
+ * escaped. */
 void cr_print(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

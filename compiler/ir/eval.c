@@ -49,7 +49,7 @@ static double modulo(double x, double y)
 /* Evaluates an op in double precision, if operands or result are f32 or bool. */
 static double eval_floats(enum cr_op op, double a, double b, double c)
 {
-    (void)b, (void)c; /* a table of unary ops would not use them */
+    (void)b, (void)c; /* not used by the unary ops of the table */
     switch (op) {
 #define OP(name, arity, rule, expression, description)                                             \
     case CR_OP_##name:                                                                             \
@@ -72,7 +72,7 @@ static const double f32_identity[CR_OP_COUNT] = {
 #undef OP
 };
 
-/* Redefines the macros of ops for int64_t, where no op on two i32 overflows. */
+/* Redefines the op macros for int64_t, in which no op on two i32 values overflows. */
 #undef CR_ABS
 #undef CR_FLOOR_DIVIDE
 #undef CR_REMAINDER
@@ -88,7 +88,7 @@ static const double f32_identity[CR_OP_COUNT] = {
 #define CR_LOWEST INT32_MIN
 #define CR_HIGHEST INT32_MAX
 
-/* Select the expressions of the table whose result can be an i32. */
+/* Select the expressions of the op table whose result can be i32; abort for the others. */
 #define I32_ARITH(expression) (expression)
 #define I32_FLOAT(expression) (abort(), 0)
 #define I32_COMPARE(expression) (abort(), 0)
@@ -102,14 +102,15 @@ static int64_t floor_divide(int64_t x, int64_t y)
     return !y ? 0 : x / y - (x % y != 0 && (x < 0) != (y < 0));
 }
 
-/* Returns the result modulo 2^32, between -2^31 and 2^31 - 1. */
+/* Returns `result` modulo 2^32 as a number between -2^31 and 2^31 - 1. */
 static double wrapped(int64_t result)
 {
     uint32_t bits = (uint32_t)(uint64_t)result;
     return (double)bits - (bits > INT32_MAX ? 0x1p32 : 0);
 }
 
-/* Evaluates the op's expression over integers, by its rule; does not wrap. */
+/* Evaluates the op's expression from the table on integers; the result is not yet wrapped to
+ * i32. */
 static int64_t eval_integers(enum cr_op op, int64_t a, int64_t b, int64_t c)
 {
     (void)b, (void)c;

@@ -1,13 +1,13 @@
-/* eval.h - elementwise ops and reductions on doubles: the meaning that the interpreter and folding
- * share. */
+/* eval.h - evaluates elementwise ops and reductions on doubles, for the interpreter and for
+ * constant folding. */
 #ifndef CR_EVAL_H
 #define CR_EVAL_H
 
 #include "graph.h"
 
 /*
- * Computes an op of operands a, b, c; those past its arity are ignored; a bool is 0 or 1.  For a
- * reduction: a is the accumulator, b the next element.
+ * Evaluates an op on the operands a, b and c; operands beyond the op's arity are ignored; a bool
+ * is 0 or 1.  For a reduction, a is the accumulator and b the next element.
  */
 typedef double cr_evaluator(enum cr_op op, double a, double b, double c);
 

@@ -13,8 +13,8 @@ struct fixing {
     cr_id *map;
 };
 
-/* Returns the size of an axis: the value of its length, or its number; of a ragged length the
- * bound. */
+/* Returns the size of an axis in the result: the value of the axis's length, the bound of a
+ * ragged length, or the number. */
 static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
 {
     int length = cr_length_at(f->from, id, axis);
@@ -22,8 +22,8 @@ static int64_t fixed_size(const struct fixing *f, cr_id id, int axis)
     return fixed ? f->values[length - 1] : f->from->nodes[id].shape[axis];
 }
 
-/* Slices a node of `to` to smaller or equal sizes.  For an expand it makes a smaller expand instead
- * of a slice, so that passes find the same pattern as in a model of these sizes. */
+/* Slices a node of `to` to smaller or equal sizes.  An expand is replaced by a smaller expand
+ * instead, so that passes find the same pattern as in a model written for these sizes. */
 static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
 {
     struct cr_attr attr = {.rank = f->to->nodes[id].rank};
@@ -42,7 +42,8 @@ static cr_id cut_to(struct fixing *f, cr_id id, const int64_t *sizes)
     return cr_must(f->to, CR_OP_expand, 1, &in, &attr);
 }
 
-/* Returns operand i, sliced where the node or another operand has a length. */
+/* Returns operand i of a node in the result, sliced where the node or another operand has a
+ * length. */
 static cr_id fixed_operand(struct fixing *f, cr_id id, int i)
 {
     cr_id in = f->map[cr_in(f->from, id, i)];
@@ -83,7 +84,7 @@ static int summed_axis(const struct fixing *f, cr_id id, int i)
     return cr_kind_of(f->from, id) == CR_KIND_REDUCE ? f->from->nodes[id].axis : r - 1 - (i > 0);
 }
 
-/* Returns the ragged length over which a node sums, whose sizes are given; or 0. */
+/* Returns the ragged length, with given row sizes, over which a node sums; 0 if there is none. */
 static int summed_by_row(const struct fixing *f, cr_id id)
 {
     enum cr_kind kind = cr_kind_of(f->from, id);
@@ -96,8 +97,9 @@ static int summed_by_row(const struct fixing *f, cr_id id)
     return 0;
 }
 
-/* Returns the axis of an operand that the batch's axis of the result comes from, or CR_NONE: the
- * rows of a product are the left operand's, its columns the right one's. */
+/* Returns the axis of operand i that corresponds to the batch axis `axis` of the result.  Returns
+ * CR_NONE if a matmul takes that axis from the other operand: rows come from operand 0, columns
+ * from operand 1. */
 static int batch_axis_in(const struct fixing *f, cr_id id, int i, int axis)
 {
     int r = f->from->nodes[id].rank;
@@ -129,7 +131,8 @@ static cr_id fix_row(struct fixing *f, cr_id id, const cr_id *operands, int axis
     return cr_must(f->to, node->op, node->n_in, in, &attr);
 }
 
-/* Adds a sum over a ragged length: each row by itself, then all of them side by side. */
+/* Adds a sum over a ragged length: one sum for each row of the batch, then a concat of the
+ * results. */
 static cr_id fix_by_row(struct fixing *f, cr_id id, int length)
 {
     int batch = f->from->lengths[length - 1].batch;
@@ -147,7 +150,7 @@ static cr_id fix_by_row(struct fixing *f, cr_id id, int length)
     return made;
 }
 
-/* Adds the node with fixed sizes and sliced operands. */
+/* Adds a copy of the node with fixed sizes and sliced operands. */
 static cr_id fix_whole(struct fixing *f, cr_id id)
 {
     const struct cr_node *node = &f->from->nodes[id];

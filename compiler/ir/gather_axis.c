@@ -1,6 +1,7 @@
 #include "gather_axis.h"
 
-/* The shape of `a` around the axis, [outer, size, inner], and the index reshaped likewise. */
+/* The sizes of `a` before, along and after the gather's axis, and the index reshaped to [outer,
+ * n, inner]. */
 struct grid {
     const struct cr_graph *g;
     cr_id at; /* the index in that shape */
@@ -12,14 +13,14 @@ static bool is_position(const struct cr_graph *g, cr_id id, int axis)
     return cr_is_op(g, id, CR_OP_iota) && g->nodes[id].axis == axis;
 }
 
-/* True if a node is op(x, number). */
+/* True if a node is `op` with the constant `number` as its second operand. */
 static bool is_with(const struct grid *grid, cr_id id, enum cr_op op, double number)
 {
     const struct cr_graph *g = grid->g;
     return cr_is_op(g, id, op) && cr_is_number(&g->nodes[cr_in(g, id, 1)], number);
 }
 
-/* True if a node is at >= 0 and at < size, in either order. */
+/* True if a node is "at >= 0 and at < size", with its two comparisons in either order. */
 static bool is_inside(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
@@ -34,7 +35,8 @@ static bool is_inside(const struct grid *grid, cr_id id)
     return false;
 }
 
-/* True if a node is (i * size + at) * inner + k, with positions i and k along outer and inner. */
+/* True if a node computes (o * size + at) * inner + i, where o is the position along `outer` and
+ * i along `inner`. */
 static bool is_element(const struct grid *grid, cr_id id)
 {
     const struct cr_graph *g = grid->g;
@@ -56,7 +58,8 @@ static bool is_element(const struct grid *grid, cr_id id)
     return id == grid->at;
 }
 
-/* True if the element numbers are computed from the index along that axis. */
+/* True if `numbers`, the element numbers, are computed from the index `at` for the axis of
+ * `along`. */
 static bool fits(const struct cr_graph *g, const struct cr_gather_axis *along, cr_id at, cr_id numbers)
 {
     const struct cr_node *a = &g->nodes[along->a], *index = &g->nodes[along->index];
@@ -74,7 +77,8 @@ static bool fits(const struct cr_graph *g, const struct cr_gather_axis *along, c
            cr_is_number(&g->nodes[cr_in(g, numbers, 2)], -1);
 }
 
-/* Returns the index [outer, n, inner] that the element numbers compare, or CR_NONE. */
+/* Returns the index [outer, n, inner] that the bounds check in `numbers` compares; CR_NONE if
+ * `numbers` has no such check. */
 static cr_id compared(const struct cr_graph *g, cr_id numbers)
 {
     if (!cr_is_op(g, numbers, CR_OP_where) || !cr_is_op(g, cr_in(g, numbers, 0), CR_OP_logical_and))
@@ -83,7 +87,7 @@ static cr_id compared(const struct cr_graph *g, cr_id numbers)
     return g->nodes[test].n_in == 2 ? cr_in(g, test, 0) : CR_NONE;
 }
 
-/* Accepts the form without a reshape, which the language omits if the shape stays the same. */
+/* The final reshape is optional: the language omits it if the shape stays the same. */
 bool cr_find_gather_axis(const struct cr_graph *g, cr_id id, struct cr_gather_axis *along)
 {
     const struct cr_node *node = &g->nodes[id];

@@ -4,10 +4,10 @@
 
 #include "graph.h"
 
-/* y[.., j, ..] = a[.., index[.., j, ..], ..] along an axis; an index out of bounds gives NaN, or
- * the least i32. */
+/* The operands of y[.., j, ..] = a[.., index[.., j, ..], ..] along an axis.  An index out of
+ * bounds gives NaN, or the least i32. */
 struct cr_gather_axis {
-    cr_id a, index; /* both have the rank of y; the index has y's shape */
+    cr_id a, index; /* a has the rank of y; the index has y's shape */
     int axis;
 };
 

@@ -14,19 +14,20 @@
 
 #include "mem.h"
 
-/* The gradient of a slice, kept until the gradients of all slices of the operand are known. */
+/* The gradient of one slice of a tensor, kept until the gradients of all slices of that tensor
+ * are known. */
 struct part {
     cr_id slice, gradient;
     int next; /* index of the next part of the same operand, or CR_NONE */
 };
 
-/* The state of a walk; the arrays are by node of the original graph. */
+/* The state of a backward walk; the arrays are indexed by node of the original graph. */
 struct walk {
     struct cr_graph *g;
-    cr_id *gradient; /* the sum of the gradients so far, or CR_NONE */
-    bool *wanted;    /* the caller wants its gradient */
-    bool *depends;   /* it depends on a wanted tensor */
-    int *first_part; /* the first part of the node's slices, or CR_NONE */
+    cr_id *gradient; /* the sum of the gradient terms added so far, or CR_NONE */
+    bool *wanted;    /* true if the caller wants the node's gradient */
+    bool *depends;   /* true if the node depends on a wanted tensor */
+    int *first_part; /* index of the part of the node's first slice, or CR_NONE */
     struct part *parts;
     int n_parts, cap_parts;
 };
@@ -35,7 +36,8 @@ struct walk {
 
 static struct cr_node node_of(const struct walk *w, cr_id id)
 {
-    return w->g->nodes[id]; /* a copy: nodes move when others are added */
+    return w->g->nodes[id]; /* a copy: pointers into the node array become invalid when nodes are
+                             * added */
 }
 
 static cr_id make(struct walk *w, enum cr_op op, cr_id a, const struct cr_attr *attr)
@@ -65,7 +67,7 @@ static cr_id constant(struct walk *w, cr_id like, double value)
     return cr_must(w->g, CR_OP_const, 0, NULL, &attr);
 }
 
-/* True if a node repeats one matrix over all batches. */
+/* True if a node is an expand of one matrix along all batch axes. */
 static bool is_one_matrix(const struct cr_graph *g, cr_id id)
 {
     if (!cr_repeats_matrices(g, id))
@@ -74,8 +76,8 @@ static bool is_one_matrix(const struct cr_graph *g, cr_id id)
     return cr_elements(in->rank - 2, in->shape) == 1;
 }
 
-/* Returns a node with its last two axes swapped; a repeated matrix is transposed before it is
- * repeated. */
+/* Returns a node with its last two axes swapped; an expand of one matrix is transposed before the
+ * expand. */
 static cr_id transposed(struct walk *w, cr_id a)
 {
     struct cr_attr attr = {0};
@@ -96,7 +98,7 @@ static cr_id transposed(struct walk *w, cr_id a)
     return make(w, CR_OP_expand, result, &turned);
 }
 
-/* Adds a part to the gradient of a node, if that is needed. */
+/* Adds `part` to the gradient of node `to`, unless the node depends on no wanted tensor. */
 static void add_to_gradient(struct walk *w, cr_id to, cr_id part)
 {
     if (!w->depends[to] || part == CR_NONE)
@@ -107,7 +109,7 @@ static void add_to_gradient(struct walk *w, cr_id to, cr_id part)
 
 /* ---- elementwise ops and reductions: gradients.def ---- */
 
-/* A node in an expression of the table, with the walk that it belongs to. */
+/* A node in an expression of gradients.def, with the walk that adds it. */
 struct term {
     struct walk *w;
     cr_id id;
@@ -145,22 +147,23 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
 #define TERM(name, arity, rule, expression, description) TERM_##arity(name)
 CR_ELEMENTWISE(TERM)
 
-/* Returns the part of g for one operand of a maximum or minimum: 0 if the other operand was
- * selected, half of g if both are equal, else g. */
+/* Returns the term of g for one operand of a maximum or minimum: 0 where the other operand was
+ * selected (`lost`), half of g where both are equal, else g. */
 static struct term n_unless(struct term lost, struct term a, struct term b, struct term g)
 {
     struct term half = n_mul(g, n_number(g, 0.5));
     return n_where(lost, n_number(g, 0), n_where(n_eq(a, b), half, g));
 }
 
-/* Repeats x, whose size along an axis is 1, to the shape of another node. */
+/* Expands x, which has size 1 along the reduced axis, to the shape of `like`. */
 static struct term n_repeat(struct term x, struct term like)
 {
     struct cr_node node = node_of(like.w, like.id);
     return (struct term){x.w, as_shape(x.w, CR_OP_expand, x.id, node.rank, node.shape)};
 }
 
-/* Divides g evenly among the elements where `chosen` is true, which the reduction y selected. */
+/* Divides g evenly among the elements where `chosen` is true: the elements equal to y, the result
+ * of a reduction. */
 static struct term n_share(struct term chosen, struct term y, struct term g)
 {
     struct cr_attr axis = {.axis = node_of(y.w, y.id).axis};
@@ -169,8 +172,8 @@ static struct term n_share(struct term chosen, struct term y, struct term g)
     return n_where(chosen, share, n_number(share, 0));
 }
 
-/* Counts the arguments of a macro, to check that a row has one expression for each operand of
- * its op. */
+/* Counts the arguments of a macro, to check that a row of gradients.def has one expression for
+ * each operand of its op. */
 #define COUNT(...) COUNT_(__VA_ARGS__, 3, 2, 1, 0)
 #define COUNT_(a, b, c, n, ...) n
 
@@ -189,7 +192,8 @@ enum {
 #include "gradients.def"
 #undef GRADIENT
 
-/* Evaluates only the part that the switch below asks for. */
+/* Makes a switch whose case i returns the expression for operand i, so that only this one adds
+ * nodes. */
 #define PARTS(...) PARTS_(__VA_ARGS__, NONE, NONE, )
 #define PARTS_(for_a, for_b, for_c, ...)                                                           \
     case 0:                                                                                        \
@@ -199,7 +203,7 @@ enum {
     case 2:                                                                                        \
         return for_c;
 
-/* Defines a function for each row: the part of g for operand `i`. */
+/* Defines a function for each row of gradients.def: it returns the gradient term of operand `i`. */
 #define GRADIENT(name, ...)                                                                        \
     static struct term gradient_of_##name(int i, struct term a, struct term b, struct term c,      \
                                           struct term y, struct term g)                            \
@@ -231,7 +235,8 @@ const char *cr_gradient_text(enum cr_op op)
     return texts[op];
 }
 
-/* Passes g back to each operand that depends on a wanted tensor, by the row of the op. */
+/* Adds the gradient of each operand that depends on a wanted tensor, by the op's row in
+ * gradients.def. */
 static void back_by_row(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);
@@ -259,7 +264,7 @@ static cr_id repeated_like(struct walk *w, cr_id a, cr_id like)
     return as_shape(w, CR_OP_expand, a, node.rank, node.shape);
 }
 
-/* Reshapes all batches of rows into one matrix. */
+/* Reshapes a batch of matrices into one matrix that has the rows of all of them. */
 static cr_id one_matrix(struct walk *w, cr_id a)
 {
     struct cr_node node = node_of(w, a);
@@ -268,8 +273,8 @@ static cr_id one_matrix(struct walk *w, cr_id a)
     return as_shape(w, CR_OP_reshape, a, 2, shape);
 }
 
-/* Back through c = a b: a gets g b', b gets a' g.  If all batches share one b, it gets one product
- * over all their rows, without a gradient for each batch. */
+/* Gradient of c = a b: a gets g b', b gets a' g.  If all batches share one b, it gets one product
+ * over the rows of all batches instead of a sum of a product for each batch. */
 static void back_multiply(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), b = cr_in(w->g, id, 1);
@@ -308,8 +313,9 @@ static bool repeats(const struct cr_node *in, const struct cr_node *out, int axi
     return own < 0 || in->shape[own] != out->shape[axis];
 }
 
-/* Gradient of expand: g is summed over the repeated axes.  Adjacent axes are summed as one; the
- * others do not change, so that a sum over rows has the shape of the array whose rows it sums. */
+/* Gradient of expand: g is summed over the repeated axes.  Adjacent repeated axes are summed as
+ * one; all other axes stay separate, so that a sum over the rows of an array has the shape of
+ * that array. */
 static void back_expand(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -330,13 +336,14 @@ static void back_expand(struct walk *w, cr_id id, cr_id g)
     add_to_gradient(w, a, as_shape(w, CR_OP_reshape, g, in.rank, in.shape));
 }
 
-/* Back through limit: the operand gets g. */
+/* Gradient of limit: the operand gets g. */
 static void back_limit(struct walk *w, cr_id id, cr_id g)
 {
     add_to_gradient(w, cr_in(w->g, id, 0), g);
 }
 
-/* Back through slice: keeps the part, since several slices may cover a tensor. */
+/* Gradient of slice: stores g as a part, since the gradients of several slices of a tensor are
+ * joined later. */
 static void back_slice(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0);
@@ -374,7 +381,7 @@ static cr_id joined(struct walk *w, int n, const struct part *parts, int axis, i
     return g;
 }
 
-/* Pads a slice's gradient with zeros along every axis that was cut. */
+/* Pads the gradient of a slice of `a` with zeros to the shape of `a`. */
 static cr_id padded(struct walk *w, cr_id a, struct part part)
 {
     struct cr_node in = node_of(w, a);
@@ -383,7 +390,7 @@ static cr_id padded(struct walk *w, cr_id a, struct part part)
     return part.gradient;
 }
 
-/* Returns the only axis that a slice cuts, or CR_NONE. */
+/* Returns the axis that a slice makes shorter; CR_NONE if there is none or more than one. */
 static int cut_axis(const struct cr_graph *g, cr_id slice)
 {
     const struct cr_node *out = &g->nodes[slice], *in = &g->nodes[cr_in(g, slice, 0)];
@@ -398,8 +405,8 @@ static int cut_axis(const struct cr_graph *g, cr_id slice)
     return cut;
 }
 
-/* Sorts the parts along the axis that all of them slice, and returns the axis; CR_NONE if there
- * is no such axis, or if two parts overlap. */
+/* Sorts the parts along the one axis that all of them slice, and returns that axis; CR_NONE if
+ * there is no such axis, or if two parts overlap. */
 static int order_parts(const struct cr_graph *g, int n, struct part *parts)
 {
     int axis = cut_axis(g, parts[0].slice);
@@ -421,8 +428,8 @@ static int order_parts(const struct cr_graph *g, int n, struct part *parts)
     return axis;
 }
 
-/* Adds the gradients of a node's slices to its own: as one concat if they are disjoint, else each
- * padded with zeros. */
+/* Adds the gradients of a node's slices to the node's gradient: as one concat if the slices are
+ * disjoint, else each padded with zeros. */
 static void join_slice_gradients(struct walk *w, cr_id id)
 {
     int n = 0;
@@ -444,7 +451,7 @@ static void join_slice_gradients(struct walk *w, cr_id id)
     free(parts);
 }
 
-/* Back through concat: each operand gets its slice of g. */
+/* Gradient of concat: each operand gets its slice of g. */
 static void back_cut(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id);
@@ -460,7 +467,7 @@ static void back_cut(struct walk *w, cr_id id, cr_id g)
     }
 }
 
-/* Back through gather: each row of the table gets the sum of the gradients of its copies. */
+/* Gradient of gather: each row of the table gets the sum of the gradients of its copies. */
 static void back_scatter(struct walk *w, cr_id id, cr_id g)
 {
     cr_id table = cr_in(w->g, id, 0), in[] = {g, cr_in(w->g, id, 1)};
@@ -476,8 +483,9 @@ static cr_id positions(struct walk *w, int rank, const int64_t *shape, int axis)
     return cr_must(w->g, CR_OP_iota, 0, NULL, &attr);
 }
 
-/* Gradient of take: each element gets the sum of the gradients of its copies, which are added up by the
- * flat index of the element, or -1 if a copy is of none. */
+/* Gradient of take: each element gets the sum of the gradients of its copies.  A scatter_add sums
+ * them by the element's number in row-major order; the number is -1 where the index was out of
+ * bounds. */
 static void back_take(struct walk *w, cr_id id, cr_id g)
 {
     struct cr_node node = node_of(w, id), from = node_of(w, cr_in(w->g, id, 0));
@@ -497,8 +505,8 @@ static void back_take(struct walk *w, cr_id id, cr_id g)
     add_to_gradient(w, cr_in(w->g, id, 0), as_shape(w, CR_OP_reshape, sums, from.rank, from.shape));
 }
 
-/* Gradient of scatter_add: each row gets the gradient of the table's row that it was added to,
- * or zeros if there is no such row. */
+/* Gradient of scatter_add: each row gets the gradient of the table row to which it was added;
+ * zeros if its index was out of bounds. */
 static void back_collect(struct walk *w, cr_id id, cr_id g)
 {
     cr_id rows = cr_in(w->g, id, 0), index = cr_in(w->g, id, 1);
@@ -515,8 +523,8 @@ static void back_collect(struct walk *w, cr_id id, cr_id g)
     add_to_gradient(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
-/* Returns the index at + i that row i is written to, and sets *inside to true where that row
- * exists. */
+/* Returns for each written row i its position at + i along the axis, and sets *inside to true for
+ * positions within bounds. */
 static cr_id rows_written(struct walk *w, cr_id id, cr_id *inside)
 {
     struct cr_node node = node_of(w, id), rows = node_of(w, cr_in(w->g, id, 1));
@@ -530,8 +538,8 @@ static cr_id rows_written(struct walk *w, cr_id id, cr_id *inside)
     return index;
 }
 
-/* Back through write: the elements that were written over get 0; each row gets the gradient of
- * the elements that it became. */
+/* Gradient of write: the overwritten elements of the first operand get 0; each written row gets
+ * the gradient of its elements in the result. */
 static void back_put(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), rows = cr_in(w->g, id, 1), at = cr_in(w->g, id, 2), inside;
@@ -545,7 +553,8 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     cr_id index = rows_written(w, id, &inside);
     for (int i = 0; i < narrow.rank; i++)
         turn.index[i] = i;
-    turn.index[0] = attr.axis; /* a swap of two axes, its own inverse */
+    turn.index[0] = attr.axis; /* swaps axis 0 and the axis of the write; the same permutation
+                                * swaps them back */
     turn.index[attr.axis] = 0;
     cr_id taken = make2(w, CR_OP_gather, make(w, CR_OP_permute, g, &turn), index);
     taken = make(w, CR_OP_permute, taken, &turn);
@@ -556,7 +565,7 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
     add_to_gradient(w, rows, cr_must(w->g, CR_OP_where, 3, in, NULL));
 }
 
-/* Gradient of cumsum: a cumsum in the other direction, since each element is part of all sums
+/* Gradient of cumsum: a cumsum in the other direction, since each element is a term of all sums
  * after it. */
 static void back_scan(struct walk *w, cr_id id, cr_id g)
 {
@@ -623,8 +632,8 @@ static void name_gradient(struct walk *w, cr_id id, const char *of)
     w->g->nodes[gradient].tap = cr_intern(w->g, name);
 }
 
-/* Names the gradients; gradients of parameters and inputs first, since one node may be the
- * gradient of several tensors.  Literals have no names. */
+/* Gives each gradient a name by which a caller can get it.  Parameters and inputs come first,
+ * since one node may be the gradient of several tensors.  Literals get no name. */
 static void name_gradients(struct walk *w, cr_id last)
 {
     if (has_names(w->g))

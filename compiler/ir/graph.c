@@ -50,7 +50,7 @@ void cr_graph_reserve(struct cr_graph *g, int nodes, int operands)
     }
 }
 
-/* The graph owns its texts; names in nodes and outputs point to them. */
+/* Names in nodes and outputs are not freed here: the graph's interned strings own their text. */
 void cr_graph_free(struct cr_graph *g)
 {
     if (!g)
@@ -62,8 +62,8 @@ void cr_graph_free(struct cr_graph *g)
     free(g);
 }
 
-/* Interns a string of another graph, which may be null.  *last caches the previous string and its
- * copy: successive nodes mostly have the same line and scope. */
+/* A string of another graph, which may be null, and its interned copy in this graph.  Caches the
+ * previous string: successive nodes mostly have the same line and scope. */
 struct adopted {
     const char *theirs, *ours;
 };
@@ -77,7 +77,8 @@ static const char *adopt(struct cr_graph *g, const char *text, struct adopted *l
 
 enum { ADOPTED = 64 }; /* a power of two */
 
-/* A cache of interned axes, by address; a graph has few different ones. */
+/* A cache entry: axes of another graph, found by address, and their interned copy.  A graph has
+ * few different axes. */
 struct adopted_axes {
     const int64_t *theirs, *ours;
 };

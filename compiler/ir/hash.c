@@ -9,9 +9,9 @@ enum { FIRST_SIZE = 64 };
 
 /* ---- numbers ---- */
 
-/* Returns the first slot of a search.  Hashes of similar names differ mostly in high bits and the
- * size is a power of two, so the slot is taken from the middle of a product, which depends on all
- * bits. */
+/* Returns the first slot to search for a hash.  Hashes of similar names differ mostly in high
+ * bits, and the size is a power of two, so the slot is taken from the middle bits of a product,
+ * which depend on all bits of the hash. */
 static unsigned start_of(const struct cr_table *table, uint64_t hash)
 {
     return (unsigned)(hash * 0x9e3779b97f4a7c15u >> 32) & (unsigned)(table->size - 1);
@@ -42,8 +42,8 @@ static void put(struct cr_table *table, const struct cr_hash_slot *slot)
     table->slots[at] = *slot;
 }
 
-/* Doubles the table.  It copies from a free slot on, to keep the order of items with the same
- * hash. */
+/* Doubles the table.  It copies slots in order, starting at a free slot, so that items with the
+ * same hash keep their order. */
 static void grow(struct cr_table *table)
 {
     const struct cr_table old = *table;
@@ -97,7 +97,7 @@ void cr_names_add(struct cr_names *names, const char *name)
     *CR_PUSH(names->items, names->n, names->cap) = name;
 }
 
-/* The text of a search. */
+/* The name to find; the context of is_name. */
 struct wanted {
     const struct cr_names *names;
     const char *text;

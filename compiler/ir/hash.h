@@ -1,8 +1,8 @@
 /*
  * hash.h - hash tables of integers and of names.
  *
- * A table finds integers by a hash.  Its owner defines what an integer stands for, and when two of
- * those things are equal.  An all-zero table is empty.
+ * A table finds integers by a hash.  Its owner defines what each integer identifies, and when two
+ * integers count as equal.  A zeroed struct is an empty table.
  */
 #ifndef CR_HASH_H
 #define CR_HASH_H
@@ -24,7 +24,7 @@ struct cr_table {
 int cr_table_find(const struct cr_table *table, uint64_t hash,
                   bool (*is_it)(const void *context, int item), const void *context);
 
-/* Adds an item, which is not negative; several items may have the same hash. */
+/* Adds an item, which must not be negative.  Several items may have the same hash. */
 void cr_table_add(struct cr_table *table, uint64_t hash, int item);
 void cr_table_free(struct cr_table *table);
 
@@ -52,7 +52,7 @@ struct cr_names {
 
 void cr_names_add(struct cr_names *names, const char *name);
 
-/* Returns the number of the first equal name, or -1. */
+/* Returns the index of the first name equal to `name`, or -1. */
 int cr_names_find(const struct cr_names *names, const char *name);
 void cr_names_free(struct cr_names *names);
 
