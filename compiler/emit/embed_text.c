@@ -56,10 +56,10 @@ void cr_put_encoder_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(
         t,
         "\n/* ---- %s of texts ---- */\n\n"
-        "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* of a text; a longer one is cut */\n"
-        "#define %s_PROMPT_BYTES %zu /* of the prompt, which is put %s each text */\n"
-        "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES) /* of the memory of a run */\n"
-        "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* of a file of packed weights */\n\n",
+        "#define %s_%s %lldL\n#define %s_MOST_TOKENS %lldL /* tokens of a text; longer texts are cut */\n"
+        "#define %s_PROMPT_BYTES %zu /* bytes of the prompt, put %s each text */\n"
+        "#define %s_EMBEDDING_BYTES (%lldL + %s_ARENA_BYTES) /* bytes of memory for a run */\n"
+        "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* bytes of a file of packed weights */\n\n",
         scores ? "scores" : "vectors", upper, scores ? "LABELS" : "DIMENSIONS",
         (long long)w->p->outputs[0].shape[0], upper, (long long)g->encoder->most, upper,
         prompt_bytes(g->encoder), g->encoder->prompt_parts ? "around" : "in front of", upper,
@@ -93,7 +93,7 @@ static void put_labels(struct cr_text *t, const struct cr_standalone *w)
 static void put_prompt(struct cr_text *t, const struct cr_encoder_ports *e, const char *name)
 {
     if (!e->prompt_parts) {
-        cr_put(t, "/* The prompt, which is put in front of each text. */\nstatic const char %s_prompt[] = ", name);
+        cr_put(t, "/* The prompt that precedes each text. */\nstatic const char %s_prompt[] = ", name);
         cr_put_string(t, e->prompt);
         cr_put(t, ";\n");
         return;
@@ -125,7 +125,7 @@ void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
     cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_TEXTS, g->tokenizer_path, &error);
     cr_put(t,
            "\n/* ---- where the inputs lie ---- */\n\n"
-           "#define %s_INPUTS %d\n#define %s_NUMBERS %lldL /* of a result */\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
+           "#define %s_INPUTS %d\n#define %s_NUMBERS %lldL /* floats of a result */\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
            "#define %s_AT_N %lldL\n#define %s_AT_ARENA %lldL\n\nstatic const long %s_inputs_at[] = {",
            upper, w->p->n_inputs, upper, (long long)w->p->outputs[0].shape[0], upper, (long long)l.ids, upper, (long long)l.types, upper, (long long)l.n,
            upper, (long long)l.arena, w->p->name);
