@@ -265,7 +265,7 @@ static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, 
         cr_put_line(text, 0, "%s }; /* %s */", options.data,
                     sizes->no_options ? "bounds of lengths" : "options of the script");
     if (sizes->ranks_name && has_identifier(functions, "RANKS"))
-        cr_put(text, "enum { RANKS = %lld }; /* processes among which the model is cut */\n",
+        cr_put(text, "enum { RANKS = %lld }; /* processes among which the model is split */\n",
                (long long)sizes->names[sizes->ranks_name].value);
     if (sums.length)
         cr_put_line(text, 0, "%s }; /* sums of sizes */", sums.data);
@@ -283,7 +283,7 @@ static void put_sizes(struct cr_text *text, const struct cr_program *program, co
     cr_put(text, "\n");
     put_names(text, sizes, functions);
     if (sizes->names[CR_NAME_AHEAD].value > 0)
-        cr_put(text, "enum { %s = %lld }; /* floats from a weight that is read to one that is prefetched */\n",
+        cr_put(text, "enum { %s = %lld }; /* floats between a weight that is read and the prefetched one */\n",
                sizes->names[CR_NAME_AHEAD].text, (long long)sizes->names[CR_NAME_AHEAD].value);
     if (!sizes->head_dim)
         return;
