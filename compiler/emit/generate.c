@@ -136,7 +136,7 @@ static void put_incbin(struct cr_text *t, const struct cr_standalone *w)
 {
     const char *name = w->p->name, *upper = w->upper;
     cr_put(t,
-           "\n/* The packed file, which the assembler looks for from where the compiler runs. */\n"
+           "\n/* The packed file; a relative path starts where the compiler runs. */\n"
            "#ifndef %s_WEIGHTS_FILE\n#define %s_WEIGHTS_FILE ",
            upper, upper);
     cr_put_string(t, w->generation->packed);
@@ -216,15 +216,15 @@ static void put_sizes(struct cr_text *t, const struct cr_standalone *w)
         snprintf(parts, sizeof parts, "%dL * ", w->p->ranks);
     cr_put(
         t,
-        "\n/* ---- going on with a text ---- */\n\n"
-        "/* Tokens that go through the model at a time, at most: no bit depends on it. */\n"
+        "\n/* ---- continuing a text ---- */\n\n"
+        "/* The most tokens that go through the model at once; results do not depend on it. */\n"
         "#ifndef %s_CHUNK\n#define %s_CHUNK %lld\n#endif\n"
         "#if %s_CHUNK < 1 || %s_CHUNK > %lld\n#error \"%s_CHUNK: expected 1 to %lld\"\n#endif\n\n"
         "#define %s_CONTEXT %lldL /* tokens that a text can have */\n"
         "#define %s_VOCABULARY %lldL /* logits of a token */\n"
         "#define %s_ID_LIMIT %lldL /* all ids are less */\n"
-        "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES) /* of the memory of a session */\n"
-        "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* of a file of packed weights */\n",
+        "#define %s_SESSION_BYTES (%lldL + %s_ARENA_BYTES) /* bytes of memory for a session */\n"
+        "#define %s_PACKED_BYTES (%dL + %s%s_PARAM_BYTES) /* bytes of a file of packed weights */\n",
         upper, upper, (long long)g->chunk, upper, upper, (long long)g->chunk, upper,
         (long long)g->chunk, upper, (long long)g->context, upper,
         (long long)logits->shape[logits->rank - 1], upper, (long long)g->id_limit, upper,
@@ -237,7 +237,7 @@ static void put_embedded_header(struct cr_text *t, const struct cr_standalone *w
 {
     if (w->generation->embedding)
         cr_put(t,
-               "/* The weights that are in the program; null if the file was of another. */\n"
+               "/* Returns the embedded weights; null if the packed file was another model's. */\n"
                "const void *%s_embedded(void);\n\n",
                w->p->name);
 }
@@ -291,7 +291,7 @@ static void put_places(struct cr_text *t, const struct cr_standalone *w)
     const char *upper = w->upper;
     struct session s = lay_out(w);
     cr_put(t,
-           "\n/* ---- where the parts of a session lie ---- */\n\n"
+           "\n/* ---- offsets of the parts of a session, in bytes ---- */\n\n"
            "#define %s_INPUTS %d\n#define %s_OUTPUTS %d\n#define %s_LOGITS_ROWS %lldL\n"
            "#define %s_AT_PORTS %lldL\n#define %s_AT_IDS %lldL\n#define %s_AT_N %lldL\n"
            "#define %s_AT_LOGITS %lldL\n#define %s_AT_SCRATCH %lldL\n#define %s_AT_ARENA %lldL\n\n",
@@ -350,7 +350,7 @@ static void put_heads(struct cr_text *t, const struct cr_standalone *w)
     if (!cr_is_needed_by_program((void *)w, "heads"))
         return;
     cr_put(t,
-           "\n/* By parameter: the index of its first name that is of a separate head, or 0. */\n"
+           "\n/* By parameter: the index of its first name that is a separate head's, or 0. */\n"
            "static const int %s_heads[] = {",
            w->p->name);
     for (int i = 0; i < w->p->n_params; i++)
@@ -372,7 +372,7 @@ static void put_weight_names(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "%s};\n", w->p->n_params ? "" : "    \"\",\n");
     put_heads(t, w);
     cr_put(t,
-           "\n/* Suffixes of tensors that are no parameters. */\n"
+           "\n/* Suffixes of tensors that are not parameters. */\n"
            "static const char *const %s_buffers[] = {\n",
            w->p->name);
     for (int i = 0; g->buffers[i]; i++) {
