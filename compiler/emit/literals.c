@@ -82,7 +82,7 @@ void cr_put_literals(struct cr_text *text, const struct cr_program *program, boo
         const struct cr_literal *literal = &program->literals[i];
         if (!cr_is_literal_read(program, i))
             continue;
-        cr_put(text, elements && first ? "\n/* Tensors whose elements the script gives. */\n" : "");
+        cr_put(text, elements && first ? "\n/* Tensors whose elements the script states. */\n" : "");
         first = false;
         cr_literal_name(name, sizeof name, i);
         cr_put(text, "%s const %s %s[%lld]", elements ? "static" : "extern",
