@@ -119,7 +119,7 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     cr_put_ranks_macro(t, w);
     cr_put_threads(t, w);
-    cr_put(t, "#define %s_PARAM_BYTES %lldL /* of the weights as %s_load lays them out */\n",
+    cr_put(t, "#define %s_PARAM_BYTES %lldL /* bytes of the weights as %s_load packs them */\n",
            w->upper, (long long)p->weights_bytes, p->name);
     cr_put(t, "#define %s_ARENA_BYTES (%lldL + %s_THREADS * %lldL)%s\n", w->upper,
            (long long)p->arena_bytes, w->upper, (long long)p->scratch_bytes,
@@ -265,7 +265,7 @@ static void print_begins(struct cr_text *t, const struct cr_program *p, enum cr_
  * rank after another. */
 static void print_table(struct cr_text *t, const struct cr_program *p, enum cr_format format)
 {
-    cr_put(t, "\n/* Where their elements go; see struct cr_weight_layout. */\n"
+    cr_put(t, "\n/* Where elements of parameters are packed; see struct cr_weight_layout. */\n"
               "static const struct cr_weight_layout ");
     cr_put_layouts_name(t, format);
     cr_put(t, "[] = {\n    /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,\n"
@@ -745,7 +745,7 @@ static void print_template(struct cr_text *t, struct cr_needs *needs, uint64_t *
     cr_put(t,
            "\n#else /* CR_ISA */\n\n/* ---- the template of the runtime ---- */\n\n"
            "#if defined(__GNUC__)\n#pragma GCC diagnostic push\n"
-           "#pragma GCC diagnostic ignored \"-Wunused-function\" /* some models do not call all */\n"
+           "#pragma GCC diagnostic ignored \"-Wunused-function\" /* not every model calls all of them */\n"
            "#pragma GCC diagnostic ignored \"-Wunused-const-variable\"\n"
            "#endif\n\n");
     cr_add_runtime(t, CR_TEMPLATE_FILE, done, cr_is_needed, needs);
