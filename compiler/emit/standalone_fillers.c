@@ -30,13 +30,13 @@ void cr_put_fillers(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     put_functions(t, p);
     cr_put(t,
-           "/* The layouts of each format, what puts a piece there, and what 32 rows of a panel take, "
+           "/* By format: its layouts, the function that packs a piece, and the size of 32 rows of a panel "
            "in floats. */\n"
            "static const struct cr_main_filler {\n    const struct cr_weight_layout *layouts;\n"
            "    void (*fill)(const struct cr_runtime *rt, const struct cr_weight_layout *p,\n"
            "                 const float *tensor, void *weights);\n    long block;\n%s"
            "} cr_main_fillers[] = {\n",
-           p->ranks ? "    const int *begins; /* of the layouts of each rank */\n" : "");
+           p->ranks ? "    const int *begins; /* first layout of each rank */\n" : "");
     for (int f = 0; f < CR_FORMAT_COUNT; f++)
         if (cr_has_layouts(p, (enum cr_format)f))
             put_row(t, p, (enum cr_format)f);
