@@ -70,11 +70,11 @@ void cr_put_shares_tables(struct cr_text *t, const struct cr_standalone *w, cons
     cr_put(t,
            "\n/* ---- what ranks share ---- */\n\n"
            "#ifndef %s_MPI\n#error \"the step is cut for %d processes: compile it by mpicc -D%s_MPI\"\n#endif\n\n"
-           "/* A tensor of which each rank has rows: where it begins, in floats, how many elements it has, and how many a\n"
+           "/* A tensor of which each rank has rows: its offset in floats, its number of elements, and the number in a\n"
            " * rank's share has.  The last one of a table has none. */\n"
            "struct shared {\n    long begin, elements, share;\n"
-           "    int is_whole; /* a sum of which each rank needs all rows */\n};\n\n"
-           "/* Parameters in a state: a rank computes its share of each. */\n"
+           "    int is_whole; /* the tensor is a sum, and each rank needs all rows */\n};\n\n"
+           "/* The parameters in a state of which a rank computes its share. */\n"
            "static const struct shared shared_params[] = {\n",
            w->upper, p->ranks, w->upper);
     for (int i = 0; i < p->n_outputs; i++)
