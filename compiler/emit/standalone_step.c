@@ -350,7 +350,7 @@ static void put_copying(struct cr_text *t, const struct cr_standalone *w)
 static const char helpers[] =
     "\nstruct packing {\n    const struct cr_runtime *rt;\n    const char *state;\n%s"
     "    float *weights;\n};\n\n"
-    "/* Puts pieces of parameters where the kernels read them. */\n"
+    "/* Packs pieces of parameters as the kernels read them. */\n"
     "static void pack_params(const void *args, long begin, long end, float *scratch)\n{\n"
     "    const struct packing *p = args;\n    long i;\n    (void)scratch;\n"
     "    for (i = begin; i < end; i++)\n"
