@@ -59,10 +59,10 @@ static void put_struct(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t,
            "\n/* ---- micro-batches ---- */\n\n"
            "#ifdef %s_MPI\n#include <mpi.h>\n#endif\n\n"
-           "#define %s_SUM_FLOATS %lldL /* all that a micro-batch computes */\n",
+           "#define %s_SUM_FLOATS %lldL /* floats of all outputs of a micro-batch */\n",
            w->upper, w->upper, (long long)sum_floats(w));
     if (p->ranks)
-        cr_put(t, "#define %s_WHOLE_FLOATS %lldL /* the first of them, which ranks do not add up in parts */\n", w->upper,
+        cr_put(t, "#define %s_WHOLE_FLOATS %lldL /* those that ranks do not add in parts; they come first */\n", w->upper,
                (long long)whole_floats(w));
     cr_put(t,
            "\n/* The micro-batches of a step.  While it runs there are several sums, one behind the other: each level of a\n"
@@ -75,7 +75,7 @@ static void put_struct(struct cr_text *t, const struct cr_standalone *w)
         if (cr_is_step_data(w, i))
             cr_put(t, "    const %s *in_%s;\n", cr_c_type(p->inputs[i].dtype), p->inputs[i].identifier);
     cr_put(t,
-           "    int number, status; /* number: of the micro-batch that runs */\n"
+           "    int number, status; /* number: index of the current micro-batch */\n"
            "    int rank, ranks;    /* the number of this process, and the number of processes */\n"
            "};\n");
 }
@@ -86,7 +86,7 @@ static void put_run(struct cr_text *t, const struct cr_standalone *w)
     const struct cr_program *p = w->p;
     const struct cr_next_state *next = w->next_state;
     cr_put(t,
-           "\n/* Runs a micro-batch, which fills the sum of a level. */\n"
+           "\n/* Runs a micro-batch; stores its outputs as the sum of a level. */\n"
            "static void run_micro_batch(struct micro_batches *m, int number, int level)\n{\n"
            "    float *sum = m->sums + level * %s_SUM_FLOATS;\n"
            "    m->number = number;\n", w->upper);
@@ -111,10 +111,10 @@ static void put_run(struct cr_text *t, const struct cr_standalone *w)
  * model's name in capitals, @ for the number of floats that ranks exchange as a whole.  Lines
  * that begin with ^ are only for ranks that add up outputs in parts. */
 static const char ranks_text[] =
-    "\n/* Rank r has the micro-batches from first_of(r) to first_of(r + 1) - 1. */\n"
+    "\n/* Rank r runs the micro-batches from first_of(r) to first_of(r + 1) - 1. */\n"
     "static int first_of(const struct micro_batches *m, int rank)\n{\n"
     "    return (int)((long long)$_MICRO_BATCHES * rank / m->ranks);\n}\n\n"
-    "/* Returns the rank that has a micro-batch. */\n"
+    "/* Returns the rank that runs a micro-batch. */\n"
     "static int rank_of(const struct micro_batches *m, int number)\n{\n"
     "    int rank = 0;\n"
     "    while (first_of(m, rank + 1) <= number)\n        rank++;\n"
