@@ -14,8 +14,8 @@ struct cr_error {
  * function can `return cr_fail(...)`. */
 int cr_fail(struct cr_error *error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Does the same as cr_fail, with `place` and `number` in front: "kernel 3: ..." for the place
- * "kernel" and number 3. */
+/* Sets the text as cr_fail does, with `place` and `number` in front: "kernel 3: ..." for the
+ * place "kernel" and number 3. */
 int cr_fail_at(struct cr_error *error, const char *place, int number, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 

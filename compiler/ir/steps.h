@@ -80,7 +80,8 @@ struct cr_step_walk {
  * each iteration. */
 struct cr_step_walk cr_walk_steps(const struct cr_program *program, int first, int n, bool unrolled);
 
-/* Does the same for the steps of an entry. */
+/* Returns a walk over the steps of an entry; if `unrolled`, it visits each loop once for each
+ * iteration. */
 struct cr_step_walk cr_walk_entry(const struct cr_program *program, const struct cr_entry *entry,
                                   bool unrolled);
 
