@@ -50,7 +50,8 @@ struct cr_gguf_weights {
 int cr_gguf_weights_open(struct cr_gguf_weights *weights, struct cr_safetensors *list,
                          const char *path, struct cr_error *error);
 
-/* Does the same for a file in memory.  The caller owns the bytes; `path` is for messages. */
+/* Opens a file in memory as cr_gguf_weights_open opens one on disk.  The caller owns the bytes;
+ * `path` is for messages. */
 int cr_gguf_weights_parse(struct cr_gguf_weights *weights, struct cr_safetensors *list,
                           const char *path, struct cr_mapping bytes, struct cr_error *error);
 void cr_gguf_weights_close(struct cr_gguf_weights *weights);

@@ -39,8 +39,8 @@ struct cr_kept_key {
  * the hash. */
 void cr_kept_hash(uint64_t hash[2], const void *bytes, size_t n);
 
-/* Does the same with n bytes of an open file from `at` on, by reading, not mapping.  Returns
- * false if they cannot be read. */
+/* Updates a hash as cr_kept_hash does, with n bytes of an open file from `at` on, which it reads
+ * and does not map.  Returns false if they cannot be read. */
 bool cr_kept_hash_file(uint64_t hash[2], int fd, size_t at, size_t n);
 
 /* Begins a key for contents described by `title`.  Returns false if this library has no build

@@ -26,7 +26,7 @@ struct cr_contents cr_contents_of_file(const struct cr_file_tensor *tensor);
 int cr_load_params(struct cr_engine *engine, const char *const *paths, int n, const char *family,
                    struct cr_kept *kept, struct cr_surplus *surplus, struct cr_error *error);
 
-/* Does the same for one file whose bytes are in memory. */
+/* Loads every parameter, as cr_load_params does, from one file whose bytes are in memory. */
 int cr_load_params_from(struct cr_engine *engine, const struct cr_weight_bytes *bytes, const char *family,
                         struct cr_surplus *surplus, struct cr_error *error);
 
@@ -38,11 +38,11 @@ int cr_draw_params(struct cr_engine *engine, uint64_t seed, struct cr_error *err
 int cr_take_array(const struct cr_port *port, const struct cr_npy *file, void *data,
                   struct cr_error *error);
 
-/* Does the same for input i, and checks that its ids are rows of a table. */
+/* Reads an open .npy file as input i into `data`; checks that its ids are rows of a table. */
 int cr_take_input(const struct cr_engine *engine, int i, const struct cr_npy *file, void *data,
                   struct cr_error *error);
 
-/* Does the same for the .npy file at a path. */
+/* Reads the .npy file at a path as input i into `data`, as cr_take_input does. */
 int cr_read_input(const struct cr_engine *engine, int i, const char *path, void *data,
                   struct cr_error *error);
 

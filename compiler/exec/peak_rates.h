@@ -6,9 +6,9 @@
  * calling thread. Returns the number of floating-point operations, two for each element. */
 double cr_peak_work(void);
 
-/* Does the same with exact 8-bit products, by the instruction for int8 products at the runtime
- * level `isa`, which the machine must support.  If bf16 is not 0: with bf16 products by AMX, or
- * where that level has no AMX, with float32 fma. */
+/* Runs exact 8-bit products for some milliseconds, by the instruction for int8 products at the
+ * runtime level `isa`, which the machine must support.  If bf16 is not 0: bf16 products by AMX,
+ * or if that level has no AMX, float32 fma.  Returns the number of operations. */
 double cr_peak_products(const char *isa, int bf16);
 
 enum { CR_READ_STEP = 512 /* bytes read in one step */ };

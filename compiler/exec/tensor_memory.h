@@ -19,8 +19,8 @@ int cr_memory_check(int64_t bytes, const char *what, struct cr_error *error);
  * insufficient.  `what` names the memory in the message. */
 void *cr_memory_new(int64_t bytes, const char *what, struct cr_error *error);
 
-/* Does the same, but on small pages until cr_memory_use_large_pages is called with the same size:
- * for memory of which the first uses touch only a few parts. */
+/* Allocates memory as cr_memory_new does, but on small pages until cr_memory_use_large_pages is
+ * called with the same size: for memory of which the first uses touch only a few parts. */
 void *cr_memory_new_small(int64_t bytes, const char *what, struct cr_error *error);
 void cr_memory_use_large_pages(void *memory, int64_t bytes);
 

@@ -62,8 +62,8 @@ struct cr_weight_files {
 int cr_weight_files_open(struct cr_weight_files *files, const char *const *paths, int n,
                          struct cr_error *error);
 
-/* Does the same for one file whose bytes are in memory and stay valid until the files are
- * closed. */
+/* Opens, as cr_weight_files_open does, one file whose bytes are in memory and stay valid until
+ * the files are closed. */
 int cr_weight_files_take(struct cr_weight_files *files, const struct cr_weight_bytes *bytes,
                          struct cr_error *error);
 void cr_weight_files_close(struct cr_weight_files *files);
