@@ -209,8 +209,8 @@ static int dispatch(int argc, char **argv, struct cr_error *error)
     return run_verb(argc - 1, argv + 1, error);
 }
 
-/* Does the same; if memory runs out, returns with an error, and the verb's resources are freed
- * only when the process ends. */
+/* Runs a verb as `dispatch` does; if memory runs out, returns with an error, and the verb's
+ * resources are freed only when the process ends. */
 static int dispatch_guarded(int argc, char **argv, struct cr_error *error)
 {
     struct cr_guard guard;

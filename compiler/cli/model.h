@@ -11,8 +11,8 @@
  */
 int cr_graph_load(const struct cr_options *options, crescent_graph **graph, struct cr_error *error);
 
-/* Does the same for verbs that support several entries: keeps all entries of the script, unless
- * --entry chooses one.  Gradients and training need a single entry. */
+/* Runs the script as cr_graph_load does, for verbs that support several entries: keeps all
+ * entries, unless --entry chooses one.  Gradients and training need a single entry. */
 int cr_graph_load_entries(const struct cr_options *options, crescent_graph **graph,
                           struct cr_error *error);
 
