@@ -64,7 +64,7 @@ struct cr_document {
 /* Reads the file at `path`, a string that must outlive the document. */
 int cr_document_read(struct cr_document *document, const char *path, struct cr_error *error);
 
-/* Does the same; fails for a file of more than `most` bytes. */
+/* Reads a file as cr_document_read does; fails if it has more than `most` bytes. */
 int cr_document_read_small(struct cr_document *document, const char *path, size_t most,
                            struct cr_error *error);
 
