@@ -106,7 +106,8 @@ bool cr_is_gguf(const char *path);
 int cr_gguf_open(struct cr_gguf *file, const char *path, char *error, size_t size);
 void cr_gguf_close(struct cr_gguf *file);
 
-/* Does the same for a file whose bytes are in memory; they stay the caller's on failure. */
+/* Opens a file whose bytes are in memory, as cr_gguf_open does; the bytes stay the caller's on
+ * failure. */
 int cr_gguf_parse(struct cr_gguf *file, const char *path, struct cr_mapping mapping, char *error,
                   size_t size);
 
