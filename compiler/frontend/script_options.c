@@ -181,8 +181,8 @@ static void check_agreement(lua_State *L, const struct cr_run *run)
     }
 }
 
-/* Sets the option for which each value in the file stands; `meanings` is the stack index of a
- * table, or 0. */
+/* Sets, for each value in the file of --config, the option that it sets; `meanings` is the stack
+ * index of a table, or 0. */
 static void resolve_config(lua_State *L, struct cr_run *run, int meanings)
 {
     ignore_values(L, run);
