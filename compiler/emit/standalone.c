@@ -148,7 +148,7 @@ static void print_sizes(struct cr_text *t, const struct cr_standalone *w)
 static void print_runs(struct cr_text *t, const struct cr_program *p, bool with_pool)
 {
     if (with_pool)
-        cr_put(t, "/* Does the same with the threads of a pool; with a null pool, on this thread. */\n");
+        cr_put(t, "/* Computes the outputs with the threads of a pool; with a null pool, on this thread. */\n");
     else
         cr_put(t,
                "/* Computes the outputs%s.  Returns 0, or 1 if a pointer is null or not "
