@@ -299,7 +299,7 @@ void cr_put_step_header(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, ";\n\n");
     cr_put_pool_header(t, w);
     cr_put(t, 
-           "/* Does the same with the threads of a pool; with a null pool, on this thread. */\n");
+           "/* Makes a step with the threads of a pool; with a null pool, on this thread. */\n");
     put_prototype(t, w, true);
     cr_put(t, ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n");
     free_state(&s);
