@@ -98,7 +98,7 @@ static cr_id transposed(struct walk *w, cr_id a)
     return make(w, CR_OP_expand, result, &turned);
 }
 
-/* Adds `part` to the gradient of node `to`, unless the node depends on no wanted tensor. */
+/* Adds `part` to the gradient of node `to`, if that node depends on a wanted tensor. */
 static void add_to_gradient(struct walk *w, cr_id to, cr_id part)
 {
     if (!w->depends[to] || part == CR_NONE)

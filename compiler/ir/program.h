@@ -396,7 +396,7 @@ struct cr_binding {
 /* The layers of a LOOP. */
 struct cr_layers {
     int start, direction, count;          /* iteration i is layer start + i * direction */
-    int64_t weights_stride, arena_stride; /* bytes from layer to layer, or 0 */
+    int64_t weights_stride, arena_stride; /* distance in bytes from one layer to the next; or 0 */
 };
 
 /* A step: its kind, its operands if the kind has some, and a union member for each kind with
