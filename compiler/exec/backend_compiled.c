@@ -121,7 +121,7 @@ int cr_run_compiled(struct cr_engine *e, int entry, const void *const *inputs,
                             status) : 0;
 }
 
-/* ---- runs beside each other ---- */
+/* ---- concurrent runs ---- */
 
 /* Runs of which each thread takes the next one when it is free. */
 struct queue {
