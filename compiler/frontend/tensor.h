@@ -15,6 +15,6 @@ bool cr_is_tensor(lua_State *L, int index);
 
 /* True if a value is a tensor of another graph. */
 bool cr_is_other_tensor(lua_State *L, int index);
-cr_id cr_tensor_at(lua_State *L, int index); /* the value must be a tensor */
+cr_id cr_tensor_at(lua_State *L, int index); /* returns the node of the tensor at an index */
 
 #endif
