@@ -171,7 +171,7 @@ static struct fact absolute(const struct search *s, struct fact a)
     return greatest(s, &a) <= 0 ? affine(-a.c, -a.di, -a.dk) : unknown;
 }
 
-/* Returns the fact of the larger value, or with sign -1 of the smaller one. */
+/* Returns the fact of max(a, b); with sign -1, of min(a, b). */
 static struct fact extreme(const struct search *s, struct fact a, struct fact b, double sign)
 {
     if (sign > 0 && hides(s, &a) && hides(s, &b))
@@ -387,7 +387,7 @@ static struct fact find_reduced(struct search *s, cr_id id, struct side query, s
     return is_value(&in, 0) ? in : unknown;
 }
 
-/* Returns the fact of a matmul: 0 if an operand that has both axes is 0. */
+/* Returns the fact of a matmul: 0 if an operand that has the query's and the key's axis is 0. */
 static struct fact find_contract(struct search *s, cr_id id, struct side query, struct side key)
 {
     for (int i = 0; i < 2; i++) {

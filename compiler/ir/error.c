@@ -12,7 +12,8 @@ int cr_fail(struct cr_error *error, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    char text[sizeof error->text]; /* the arguments may have the old text */
+    char text[sizeof error->text]; /* a separate buffer, since the arguments may include
+                                    * error->text */
     cr_escape_format(text, sizeof text, format, args);
     va_end(args);
     memcpy(error->text, text, sizeof text);

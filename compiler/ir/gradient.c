@@ -127,7 +127,7 @@ static struct term n_op(enum cr_op op, int n, struct term a, struct term b, stru
     return (struct term){a.w, cr_must(a.w->g, op, n, (cr_id[]){a.id, b.id, c.id}, NULL)};
 }
 
-/* Defines the functions n_NAME; gradients do not use every op. */
+/* Defines a function n_NAME for each elementwise op; some of them are not used. */
 #define TERM_1(name)                                                                               \
     __attribute__((unused)) static struct term n_##name(struct term a)                             \
     {                                                                                              \
@@ -475,7 +475,7 @@ static void back_scatter(struct walk *w, cr_id id, cr_id g)
     add_to_gradient(w, table, cr_must(w->g, CR_OP_scatter_add, 2, in, &rows));
 }
 
-/* Returns the positions along an axis of a shape. */
+/* Returns an i32 tensor of a shape in which each element is its index along an axis. */
 static cr_id positions(struct walk *w, int rank, const int64_t *shape, int axis)
 {
     struct cr_attr attr = {.dtype = CR_I32, .rank = rank, .axis = axis};

@@ -31,8 +31,8 @@ static bool is_number(const char *part)
     return digits > 0 && (part[digits] == '.' || part[digits] == 0);
 }
 
-/* Returns the name of the tensor that a gradient's name refers to, or null if the name is not
- * that of a gradient. */
+/* Returns the name of the tensor whose gradient has this name; null if the name does not begin
+ * with CR_GRADIENT. */
 static const char *gradient_of(const char *name)
 {
     size_t length = sizeof CR_GRADIENT - 1;
@@ -190,8 +190,8 @@ static void plain_name(char *buffer, const char *name)
         memcpy(buffer, "unnamed", sizeof "unnamed");
 }
 
-/* Cuts a plain name so that it has at most `most` bytes with the hash of eight digits, and appends
- * the hash. */
+/* Appends the hash of a name to its plain name, which is first cut so that both have at most
+ * `most` bytes. */
 static void put_hash(char *plain, size_t most, const char *name, uint32_t seed)
 {
     size_t n = strlen(plain), room = most - HASH;
@@ -202,7 +202,8 @@ static void put_hash(char *plain, size_t most, const char *name, uint32_t seed)
     snprintf(plain + n, HASH + 1, "_%08x", (unsigned)hash(name, seed));
 }
 
-/* Returns a plain name of at most `most` bytes, with room for a hash; the caller frees it. */
+/* Returns the plain name of a name, of at most `most` bytes; the caller frees it.  Its memory has
+ * room for a hash. */
 static char *short_name(const char *name, size_t most)
 {
     char *plain = cr_calloc(strlen(name) + sizeof "unnamed" + HASH, 1);
@@ -276,8 +277,8 @@ static bool add_name(struct names *names, const char *name)
     }
 }
 
-/* Gives a name its identifier.  Names that are valid identifiers keep themselves, so these are
- * handled first. */
+/* Gives a name its identifier if `plain` says whether the name is a valid identifier.  The caller
+ * handles valid ones first, so that each of them is its own identifier. */
 static void identify(struct names *names, const char *name, size_t most, bool plain,
                      const char **identifier)
 {

@@ -1,7 +1,7 @@
 /*
- * identifiers.h - every identifier of emitted C that comes from a name of the user's.
+ * identifiers.h - makes the identifiers of emitted C that come from names of the user.
  *
- * No name can collide with another, whatever it is, by construction:
+ * Whatever the names are, these forms ensure that no two identifiers are equal:
  *
  *   kernels       k<number>_<title>, the number being the kernel's own
  *   fields        of a kernel's arguments: the name itself, or v<operand>_<name> where it is taken

@@ -16,7 +16,7 @@
  * bytes of a name and of the text of a sum. */
 enum { CR_MAX_SIZE_NAMES = 40, CR_MAX_OPTION_NAMES = 24, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
 
-/* The name of the head dimension, unless an option has it. */
+/* The name of the head dimension, unless an option has this name. */
 #define CR_HEAD_DIM "HEAD_DIM"
 
 /*
@@ -53,7 +53,7 @@ struct cr_named_sizes {
     int n_sizes, cap_sizes;
     struct cr_size_fact *facts;
     int n_facts, cap_facts;
-    int bound_names[CR_MAX_LENGTHS]; /* by length: the number of its bound's name, or 0 */
+    int bound_names[CR_MAX_LENGTHS]; /* by length: the index of the name of its bound, or 0 */
     bool no_options;                 /* the model has no options: sizes other than bounds are
                                       * numbers */
     int ranks_name; /* index of the name RANKS if the model is cut for several ranks; or 0 */

@@ -6,7 +6,7 @@
 /* ---- integer expressions ---- */
 
 static const struct {
-    const char *sign, *word; /* between two operands, in C and in a dump */
+    const char *sign, *word; /* the text between two operands: in C, in a dump */
     enum cr_expr_precedence precedence;
 } operators[] = {
     [CR_EXPR_NUMBER] = {"", "", CR_BY_ATOM},

@@ -116,7 +116,7 @@ static void print_leaf(FILE *out, const struct cr_graph *g, const struct cr_node
         print_elements(out, cr_literal_of(g, node));
     else if (node->op != CR_OP_iota)
         print_string(out, node->name);
-    /* iota has no first argument, so its shape needs no comma */
+    /* the shape is iota's first argument, so no comma precedes it */
     if (node->op == CR_OP_iota) {
         print_sizes(out, g, node);
         fprintf(out, ", %d", node->axis + 1);

@@ -93,7 +93,7 @@ static bool has_rows(const struct printer *p, const struct cr_buffer *b, int len
     return false;
 }
 
-/* Appends "[2, T <= 64, 8]" or "[b <= 8, n[b] <= 64]". */
+/* Appends the shape of a buffer, such as "[2, T <= 64, 8]" or "[b <= 8, n[b] <= 64]". */
 static void put_shape(struct printer *p, const struct cr_buffer *b)
 {
     cr_put(&p->line, "[");
@@ -183,7 +183,7 @@ static void put_expr(struct printer *p, cr_expr expr, enum cr_expr_precedence le
     cr_print_expr(&(struct cr_expr_printer){&p->line, p->f, false, ""}, expr, least);
 }
 
-/* Appends "for i = i0 to i1 by 24 while ...". */
+/* Appends the head of a loop, such as "for i = i0 to i1 by 24 while ...". */
 static void put_loop(struct printer *p, const struct cr_statement *s)
 {
     cr_put(&p->line, "for %s = ", p->f->vars[s->var].name);

@@ -17,7 +17,7 @@ void cr_expand_strides(int64_t *result, int rank, const int64_t *shape, const in
 
 enum { CR_WALK_OPERANDS = 8 };
 
-/* Processes one row: element i of operand j is at[j][i * step[j]]. */
+/* A row function: processes one row, in which element i of operand j is at[j][i * step[j]]. */
 struct cr_row_walk;
 typedef void cr_row_function(const struct cr_row_walk *walk, int64_t n, double *const *at,
                              const int64_t *step);
