@@ -88,7 +88,7 @@ enum { N_ROWS = sizeof rows / sizeof *rows, NAME = 128 };
  * ".weight". Returns false for a name of another form. */
 static bool split_name(struct cr_gguf_string name, char number[16], char stem[NAME], char end[NAME])
 {
-    char text[NAME - 8]; /* leaves room for the stem, which may be longer */
+    char text[NAME - 8]; /* shorter than `stem`, which gets a few characters more */
     size_t digits = 0;
     if (name.length >= sizeof text || memchr(name.text, '\0', name.length))
         return false;

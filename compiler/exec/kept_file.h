@@ -1,11 +1,11 @@
 /*
- * kept_file.h - files of the user's cache folder that hold what was computed from other files.
+ * kept_file.h - keeps data that were computed from other files in the user's cache folder.
  *
- * A kept file begins with its key, a text of everything that its contents depend on:
+ * A kept file begins with its key, a text of everything on which its contents depend:
  *
- *     what it holds
+ *     a title that says what it contains
  *     the build id of this library, which the linker writes; without one nothing is kept
- *     lines of whoever makes the key
+ *     further lines by the caller
  *     for each source, a file: path, device and number, size, times of the last changes, and a hash
  *     of its contents, or of a part of them
  *
