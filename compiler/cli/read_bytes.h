@@ -9,7 +9,7 @@
 /* The maximum number of bytes of a text for a tokenizer. */
 #define CR_MOST_TEXT ((size_t)1 << 28)
 
-/* The caller frees it with free(bytes.data). */
+/* The contents of a file.  The caller frees them with free(bytes.data). */
 struct cr_bytes {
     char *data; /* the bytes, followed by a NUL */
     size_t n, room;

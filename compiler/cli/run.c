@@ -51,7 +51,7 @@ static int open_files(struct run *r, struct cr_error *error)
     return 0;
 }
 
-/* Writes the content of file i. */
+/* Writes output number i, or after the last one the gradients, to file i. */
 static int put_output(const struct run *r, int i)
 {
     const struct cr_options *o = r->options;
