@@ -115,7 +115,7 @@ static int load(lua_State *L)
     const char **paths = cr_lua_strings(L, 2, "load", &n);
     const char *own = crescent_weights_path(m->model);
     if (!n && own) {
-        paths[0] = own; /* the array has room for one */
+        paths[0] = own; /* the array has room for one path even if n is 0 */
         n = 1;
     }
     m->filled = 0;

@@ -29,7 +29,8 @@ void cr_lua_add_class(lua_State *L, const struct cr_lua_class *class)
     lua_setfield(L, -2, "__close");
     lua_pushstring(L, class->name);
     lua_setfield(L, -2, "__name");
-    lua_pushstring(L, class->name); /* the result of getmetatable */
+    lua_pushstring(L, class->name); /* for scripts, the metatable is hidden behind the class's
+                                     * name */
     lua_setfield(L, -2, "__metatable");
     lua_pop(L, 1);
 }
