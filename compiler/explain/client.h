@@ -1,5 +1,6 @@
 /*
- * client.h - how functions of crescent.h that only use other functions of it begin and fail.
+ * client.h - macros for functions of crescent.h that are implemented by other functions of
+ * crescent.h: they check arguments and handle a lack of memory.
  *
  *     int crescent_something(crescent_explanation *e, const char *path)
  *     {

@@ -1,5 +1,5 @@
 /*
- * element_walk.h - goes through the elements of tensors of one shape, in row-major order.
+ * element_walk.h - iterates over the elements of tensors of one shape, in row-major order.
  *
  *     struct cr_element_walk walk = cr_element_walk(&node, 2, (const crescent_values *[]){&a, &b});
  *     for (int64_t i = 0; i < walk.n; i++, cr_element_next(&walk))
