@@ -30,8 +30,8 @@ int cr_find_micro_batches(const struct cr_graph *g, const char *path, int *n,
 /* Returns the maximum number of sums that exist at a time: floor(log2 n) + 1. */
 int cr_sums_at_once(int n);
 
-/* Returns the number of leaves in the left part of the tree's node with n leaves, n > 1: the
- * largest power of two below n. */
+/* Returns the number of leaves in the left subtree of a node with n leaves, n > 1: the largest
+ * power of two below n. */
 int cr_left_leaves(int n);
 
 /* Returns the name without the prefix `beginning`; null if it does not have that prefix. */
