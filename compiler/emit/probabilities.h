@@ -1,10 +1,12 @@
-/* probabilities.h - from the logits of labels to probabilities; the library and emitted C use it. */
+/* probabilities.h - computes probabilities from the logits of labels, in the library and in
+ * emitted C. */
 #ifndef CR_PROBABILITIES_H
 #define CR_PROBABILITIES_H
 
 #include <math.h>
 
-/* Makes probabilities of n > 0 logits, in double precision: each by a sigmoid, or all by a softmax. */
+/* Replaces n > 0 logits by probabilities, computed in double precision: each by a sigmoid, or all
+ * by a softmax. */
 static inline void cr_make_probabilities(float *logits, int n, int by_sigmoid)
 {
     double most = (double)logits[0], sum = 0;
