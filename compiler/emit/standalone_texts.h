@@ -1,6 +1,6 @@
-/* A text, and a second text or null, with at most `most` ids, or 0 for no limit.  `ids` has room
- * for NAME_ENCODE_IDS of the bytes of both texts.  `types` has the same room, for the segment
- * number of each id, or is null. */
+/* A text to encode, and a second text or null; at most `most` ids, or 0 for no limit.  `ids` has
+ * room for NAME_ENCODE_IDS of the bytes of both texts.  `types`, unless null, has the same room,
+ * for the segment number of each id. */
 #ifndef CR_TEXTS
 #define CR_TEXTS
 struct cr_texts {
