@@ -40,6 +40,7 @@ try signals 'x s w q' y
 try samples 'x g v gv th rois' y
 try cells x y
 try quantised x y
+try contrib x y
 try shapes x 'y z' '--set n=3'
 try functions x y
 try lookups ids 'y which z more e'

@@ -23,7 +23,8 @@ def tensor(name, values):
     return numpy_helper.from_array(np.asarray(values), name)
 
 
-def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), types=None, runtime=False):
+def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), types=None, runtime=False,
+          contrib=False):
     """inputs: arrays by name; outputs: types by name; types: shapes with symbols, by name."""
     kinds = {np.dtype("f4"): T.FLOAT, np.dtype("i8"): T.INT64, np.dtype("i4"): T.INT32, np.dtype("?"): T.BOOL}
     types = types or {}
@@ -31,11 +32,12 @@ def write(name, nodes, inputs, outputs, weights=(), opset=18, functions=(), type
     graph = h.make_graph(nodes, name, infos, [h.make_tensor_value_info(n, t, None) for n, t in outputs.items()],
                          [tensor(n, w) for n, w in weights])
     opsets = [h.make_opsetid("", opset)] + ([h.make_opsetid("local", 1)] if functions else [])
+    opsets += [h.make_opsetid("com.microsoft", 1)] if contrib else []
     model = h.make_model(graph, opset_imports=opsets, functions=list(functions), producer_name="fixtures",
                          ir_version=9)
     with open(os.path.join(FOLDER, name + ".onnx"), "wb") as file:
         file.write(model.SerializeToString())
-    if functions or runtime:  # default attributes and axes of scans are not the reference evaluator's
+    if functions or runtime or contrib:  # default attributes and axes of scans are not the reference evaluator's
         results = onnxruntime.InferenceSession(model.SerializeToString()).run(list(outputs), inputs)
     else:
         results = ReferenceEvaluator(model).run(list(outputs), inputs)
@@ -343,7 +345,53 @@ def quantised():
     write("quantised", as_numbers(nodes, "cfij"), {"x": floats(3, 300)}, {"y": T.FLOAT}, weights, opset=21)
 
 
+def contrib():
+    """Operators of ONNX Runtime on quantised numbers.  Its sums of products of bytes and signed bytes saturate on
+    some processors; these weights are so small that they do not.  No scale makes halves, which float and double
+    might round apart."""
+    def node(op, inputs, output, domain="com.microsoft", **attributes):
+        return h.make_node(op, inputs.split(), [output], domain=domain, **attributes)
+
+    def signed(n, *shape):
+        return random.integers(-n, n + 1, shape).astype(np.int8)
+
+    def scales(*shape):
+        return (np.abs(floats(*shape)) * 0.03 + 0.01).astype(np.float32)
+
+    bytes_ = random.integers(0, 256, (96, 5)).astype(np.uint8)
+    weights = [("s", np.float32(0.021387)), ("z", np.array(120, np.uint8)), ("r", np.float32(0.031973)),
+               ("t", np.array(-5, np.int8)), ("one", np.float32(0.0039217)), ("u", np.array(0, np.uint8)),
+               ("w", signed(60, 96, 5)), ("ws", scales(5)), ("wz", signed(9, 5)), ("v", bytes_), ("vz", bytes_[0]),
+               ("b", floats(5)), ("whole", random.integers(-9000, 9000, 5).astype(np.int32)),
+               ("k", signed(60, 6, 2, 3, 3)), ("ks", scales(6)), ("kz", np.zeros(6, np.int8)),
+               ("kb", random.integers(-900, 900, 6).astype(np.int32)), ("kk", random.integers(0, 256, (6, 4, 3, 3)).astype(np.uint8)),
+               ("f", floats(6, 2, 3, 3)), ("fb", floats(6)), ("big", np.float32(0.39271)), FLAT,
+               ("rows", np.array([12, 96])), ("picture", np.array([2, 4, 12, 12])), ("residue", floats(2, 6, 12, 12)),
+               ("yes", random.integers(0, 2, (12, 96)).astype(bool))]
+    conv = {"group": 2, "pads": [1, 1, 1, 1]}
+    nodes = [node("QuantizeLinear", "x s z", "q"), node("QuantizeLinear", "x r t", "i"),
+             node("Reshape", "q rows", "m", domain=""), node("Reshape", "i rows", "n", domain=""),
+             node("Reshape", "q picture", "p", domain=""), node("Reshape", "i picture", "j", domain=""),
+             node("Reshape", "x picture", "c", domain=""), node("Reshape", "x rows", "l", domain=""),
+             node("QLinearConv", "p s z k ks kz big z kb", "a0", domain="", strides=[2, 1], **conv),
+             node("QLinearConv", "j r t k ks kz big t", "a1", domain="", **conv),
+             node("ConvInteger", "p kk z u", "a2", domain="", dilations=[1, 2]),
+             node("QLinearAdd", "m s z m r u big z", "a3"), node("QLinearAdd", "n s t n r t r t", "a4"),
+             node("QLinearMul", "m s z m r u one z", "a5"), node("QLinearSigmoid", "m s z one u", "a6"),
+             node("QLinearLeakyRelu", "n r t s t", "a7", alpha=0.137), node("QLinearConcat", "s z m s z m r u", "a8", axis=1),
+             node("QLinearWhere", "yes m s z m r u s z", "a9"),
+             node("QLinearGlobalAveragePool", "p s z one z", "b0", channels_last=0),
+             node("MatMulIntegerToFloat", "m w s ws z wz b", "b1"), node("MatMulIntegerToFloat", "m v s ws z vz", "b2"),
+             node("DynamicQuantizeMatMul", "l w ws wz b", "b3"),
+             node("QGemm", "m s z w ws wz whole big z", "b4", alpha=0.7), node("QGemm", "n r t w ws wz", "b5"),
+             node("FusedConv", "c f fb residue", "b6", activation="LeakyRelu", activation_params=[0.2], **conv),
+             node("DequantizeLinear", "n r t", "b7")]
+    values = ["a%d" % i for i in range(10)] + ["b%d" % i for i in range(8)]
+    write("contrib", as_numbers(nodes, values, casts=[v for v in values if v not in ("b1", "b2", "b3", "b5", "b6", "b7")]),
+          {"x": floats(1152)}, {"y": T.FLOAT}, weights, opset=20, contrib=True)
+
+
 os.makedirs(FOLDER, exist_ok=True)
 for make in (mlp, attention, pictures, shapes, functions, lookups, loops, scans, known, batches, past, resizes, bits,
-             pools, signals, samples, cells, quantised):
+             pools, signals, samples, cells, quantised, contrib):
     make()

@@ -29,7 +29,7 @@ struct tensor {
 struct step {
     const char *op;
     struct tensor *in[8], *out[3];
-    int axis, block;
+    int axis, block, groups;
     double p;
 };
 
@@ -262,7 +262,8 @@ static void matmul(struct chain *c, struct step *s)
     struct tensor *a = s->in[0], *b = matrix(c, a, shape);
     int type = pick(c, 2) ? INT8 : UINT8;
     double sum = 1e4 * sqrt((double)b->shape[0]);
-    struct tensor *in[] = {a, constant(c, FLOAT, 0, NULL, 0.01, 0.02), zeros(c, a->type, 0, NULL),
+    int way = a->rank == 2 ? pick(c, 2) : 0; /* one scale and zero point, or one for each row */
+    struct tensor *in[] = {a, constant(c, FLOAT, way, a->shape, 0.01, 0.02), zeros(c, a->type, way, a->shape),
                            b, constant(c, FLOAT, 0, NULL, 0.01, 0.02), zeros(c, b->type, 0, NULL),
                            constant(c, FLOAT, 0, NULL, scale_for(2e-4 * sum, type), scale_for(4e-4 * sum, type)),
                            zeros(c, type, 0, NULL)};
@@ -270,6 +271,49 @@ static void matmul(struct chain *c, struct step *s)
     memcpy(s->in, in, sizeof in);
     s->out[0] = new_tensor(c, type, a->rank, shape);
     put_step(c, s, NULL);
+}
+
+/* Weights [M, C / groups, k..] for a convolution of x, and the shape of its result. */
+static struct tensor *kernel(struct chain *c, const struct tensor *x, int groups, int64_t *shape)
+{
+    int64_t sizes[RANK] = {groups * (1 + pick(c, 3)), x->shape[1] / groups};
+    memcpy(shape, x->shape, sizeof x->shape);
+    shape[1] = sizes[0];
+    for (int i = 2; i < x->rank; i++) {
+        sizes[i] = 1 + pick(c, (int)x->shape[i]);
+        shape[i] = x->shape[i] - sizes[i] + 1;
+    }
+    int type = x->type == INT8 || pick(c, 2) ? INT8 : UINT8;
+    return constant(c, type, x->rank, sizes, pick(c, 3) ? lowest(type) : highest(type) - 9, highest(type));
+}
+
+/* A convolution; its result is quantised or of i32. */
+static void convolve(struct chain *c, struct step *s, bool quantised)
+{
+    struct message attributes = {.n = 0};
+    int64_t shape[RANK], channels;
+    struct tensor *x = s->in[0];
+    s->groups = pick(c, 2) ? (int)x->shape[1] : 1;
+    struct tensor *w = kernel(c, x, s->groups, shape), *zero_x = zeros(c, x->type, 0, NULL);
+    int type = x->type, way = pick(c, 2);
+    channels = w->shape[0];
+    struct tensor *zero_w = zeros(c, w->type, way, &channels);
+    put_integer_attribute(&attributes, "group", s->groups);
+    if (quantised) {
+        double size = 4 * sqrt((double)count(w) / (double)channels);
+        struct tensor *in[] = {x, constant(c, FLOAT, 0, NULL, 0.01, 0.02), zero_x,
+                               w, constant(c, FLOAT, way, &channels, 0.01, 0.02), zero_w,
+                               constant(c, FLOAT, 0, NULL, scale_for(size / 2, type), scale_for(size, type)),
+                               zeros(c, type, 0, NULL)};
+        memcpy(s->in, in, sizeof in);
+    } else {
+        s->in[1] = w;
+        s->in[2] = zero_x;
+        s->in[3] = zero_w;
+    }
+    s->op = quantised ? "QLinearConv" : "ConvInteger";
+    s->out[0] = new_tensor(c, quantised ? type : INT32, x->rank, shape);
+    put_step(c, s, &attributes);
 }
 
 /* Appends a step that reads a tensor; false if the chain has to end there. */
@@ -288,6 +332,8 @@ static bool add_step(struct chain *c, struct tensor *x, bool first)
         quantize(c, s, first ? 4 : 2);
     else if (x->type > INT8 || x->rank == 1 || !pick(c, 3))
         dequantize(c, s);
+    else if (x->rank > 2 && pick(c, 2))
+        convolve(c, s, pick(c, 3) > 0);
     else if (pick(c, 2))
         matmul_integer(c, s);
     else
@@ -435,19 +481,62 @@ static void check_sums(const struct step *s)
                          product(s->in[0], s->in[1], s->in[2], s->in[3], i / columns, i % columns));
 }
 
-/* Checks a quantised product.  ONNX does not fix the order in which scales are multiplied, so near a
- * half both neighbours are accepted. */
+/* Checks element i of a quantised product, whose operands have the scales a and b.  ONNX does not fix the order in
+ * which scales are multiplied, so near a half both neighbours are accepted. */
+static void check_rounded(const struct step *s, int i, int64_t sum, float a, float b)
+{
+    double exact = (double)sum * ((double)a * (double)b / (double)s->in[6]->numbers[0]), slack = fabs(exact) * 1e-6;
+    float zero = s->in[7]->numbers[0], y = s->out[0]->numbers[i];
+    ck_assert_float_ge(y, saturated((float)rint(exact - slack), zero, s->out[0]->type));
+    ck_assert_float_le(y, saturated((float)rint(exact + slack), zero, s->out[0]->type));
+}
+
 static void check_product(const struct step *s)
 {
-    int columns = (int)s->in[3]->shape[1], type = s->out[0]->type;
-    double scale = (double)s->in[1]->numbers[0] * (double)s->in[4]->numbers[0] / (double)s->in[6]->numbers[0];
+    int columns = (int)s->in[3]->shape[1];
     for (int i = 0; i < count(s->out[0]); i++) {
-        int64_t sum = product(s->in[0], s->in[3], s->in[2], s->in[5], i / columns, i % columns);
-        float zero = s->in[7]->numbers[0], y = s->out[0]->numbers[i];
-        double exact = (double)sum * scale, slack = fabs(exact) * 1e-6;
-        ck_assert_float_ge(y, saturated((float)rint(exact - slack), zero, type));
-        ck_assert_float_le(y, saturated((float)rint(exact + slack), zero, type));
+        int row = i / columns;
+        check_rounded(s, i, product(s->in[0], s->in[3], s->in[2], s->in[5], row, i % columns),
+                      s->in[1]->numbers[s->in[1]->rank ? row : 0], s->in[4]->numbers[0]);
     }
+}
+
+/* Returns element i of a convolution of x by w; both have zero points, w perhaps one for each channel. */
+static int64_t convolved(const struct step *s, const struct tensor *w, const struct tensor *zero_x,
+                         const struct tensor *zero_w, int i)
+{
+    const struct tensor *x = s->in[0], *y = s->out[0];
+    int index[RANK], parts = (int)w->shape[1], k = count(w) / (int)w->shape[0];
+    int64_t sum = 0;
+    for (int a = y->rank - 1; a >= 0; i /= (int)y->shape[a--])
+        index[a] = i % (int)y->shape[a];
+    int group = index[1] / (int)(w->shape[0] / s->groups);
+    for (int p = 0; p < k; p++) {
+        int place = p, at[RANK], element = 0;
+        for (int a = w->rank - 1; a > 0; place /= (int)w->shape[a--])
+            at[a] = place % (int)w->shape[a] + (a == 1 ? group * parts : index[a]);
+        at[0] = index[0];
+        for (int a = 0; a < x->rank; a++)
+            element = element * (int)x->shape[a] + at[a];
+        sum += (int64_t)(x->numbers[element] - zero_x->numbers[0]) *
+               (int64_t)(w->numbers[index[1] * k + p] - zero_w->numbers[zero_w->rank ? index[1] : 0]);
+    }
+    return sum;
+}
+
+static void check_convolved(const struct step *s)
+{
+    for (int i = 0; i < count(s->out[0]); i++)
+        ck_assert_int_eq(s->out[0]->sums[i], convolved(s, s->in[1], s->in[2], s->in[3], i));
+}
+
+static void check_quantised_convolution(const struct step *s)
+{
+    const struct tensor *y = s->out[0], *scale = s->in[4];
+    int channels = (int)y->shape[1], places = count(y) / (int)(y->shape[0] * y->shape[1]);
+    for (int i = 0; i < count(y); i++)
+        check_rounded(s, i, convolved(s, s->in[3], s->in[2], s->in[5], i), s->in[1]->numbers[0],
+                      scale->numbers[scale->rank ? i / places % channels : 0]);
 }
 
 static void check(const struct step *s)
@@ -457,7 +546,8 @@ static void check(const struct step *s)
         void (*check)(const struct step *s);
     } checks[] = {{"QuantizeLinear", check_quantized}, {"DequantizeLinear", check_dequantized},
                   {"DynamicQuantizeLinear", check_dynamic}, {"GlobalLpPool", check_pool},
-                  {"MatMulInteger", check_sums}, {"QLinearMatMul", check_product}};
+                  {"MatMulInteger", check_sums}, {"QLinearMatMul", check_product},
+                  {"ConvInteger", check_convolved}, {"QLinearConv", check_quantised_convolution}};
     for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
         if (strcmp(checks[i].op, s->op) == 0)
             checks[i].check(s);

@@ -218,6 +218,8 @@ static void add_other(struct cr_translation *t, struct cr_op_arguments *a, const
     static const bool yes = true;
     if (strcmp(name, "only_shape") == 0)
         a->only_shape = true;
+    else if (strcmp(name, "result=int32") == 0)
+        a->is_int32 = true;
     else if (strncmp(name, "empty=", 6) == 0)
         a->empty = cr_arena_text(t->arena, name + 6, strlen(name + 6));
     else if (strncmp(name, "version<", 8) == 0 && t->node->version < atoi(name + 8))

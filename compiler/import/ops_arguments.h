@@ -36,6 +36,7 @@ struct cr_op_arguments {
     bool only_shape;   /* the function has the option `only_shape` */
     const char *empty; /* the number that all elements of the result are if operands have no
                           elements, or null */
+    bool is_int32;     /* an i32 result has the type int32 */
     unsigned no_size;  /* bit a is set if axis a of the result has size 0 */
 };
 

@@ -99,8 +99,11 @@ static void add_arguments(struct call *c)
 /* ---- the result ---- */
 
 /* Returns the ONNX type of a result: the type of the first input with the same language type. */
-static enum cr_onnx_type type_of(const struct cr_translation *t, enum cr_language_type type)
+static enum cr_onnx_type type_of(const struct call *c, enum cr_language_type type)
 {
+    const struct cr_translation *t = c->t;
+    if (type == CR_LANGUAGE_I32 && c->given.is_int32)
+        return CR_ONNX_INT32;
     for (int i = 0; i < t->node->n_inputs; i++)
         if (t->in[i] && cr_language_type(t->in[i]->type) == type)
             return t->in[i]->type;
@@ -187,10 +190,10 @@ static void give(struct call *c, int output, const char *name)
     if (c->given.no_size || (empty && c->given.empty)) {
         double number = c->given.empty ? strtod(c->given.empty, NULL) : 0;
         cr_set_output(t, output,
-                      cr_t_full(t, type_of(t, result.type), result.rank, result.shape, number));
+                      cr_t_full(t, type_of(c, result.type), result.rank, result.shape, number));
         return;
     }
-    cr_t call = cr_t_call(t, name, type_of(t, result.type), result.rank, result.shape, c->arguments, c->n);
+    cr_t call = cr_t_call(t, name, type_of(c, result.type), result.rank, result.shape, c->arguments, c->n);
     cr_t known = call && call->kind == CR_TERM_CALL ? cr_fold_call(t, call) : NULL;
     cr_set_output(t, output, known ? known : call);
 }

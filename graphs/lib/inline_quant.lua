@@ -9,13 +9,23 @@ local inline_quant = {}
 
 local limits = {uint8 = {0, 255}, int8 = {-128, 127}, uint16 = {0, 65535}, int16 = {-32768, 32767}}
 
--- Returns y rounded to a whole number of a type, by the type's name or a tensor of it.
-local function saturate(y, zero, like)
+-- Returns y cut to the range of a type, by a tensor of it, less a zero point.
+local function cut(y, like, zero)
     local range = limits[like.type]
     if not range then error("found a zero point of type " .. like.type .. ", expected 8 or 16 bits") end
+    if zero then return minimum(maximum(y, range[1] - float(zero)), range[2] - float(zero)) end
+    return minimum(maximum(y, range[1]), range[2])
+end
+
+-- Returns y rounded to a whole number, plus a zero point, as a number of a type.
+local function saturate(y, zero, like)
     y = round(y)
-    if zero then y = y + float(zero) end
-    return typed(int(minimum(maximum(y, range[1]), range[2])), like)
+    return typed(int(cut(zero and y + float(zero) or y, like)), like)
+end
+
+-- Returns the floats of quantised numbers less a zero point, which may be nil.
+local function less_zero(x, zero)
+    return zero and float(x) - float(zero) or float(x)
 end
 
 -- Returns a scale or a zero point as a tensor that broadcasts with x: one number, one for each index of an
@@ -62,13 +72,16 @@ function inline_quant.dynamic_quantize(x)
     return saturate(x / scale, zero, zero), scale, zero
 end
 
+-- Returns a vector with a number for each row of a matrix as a column; anything else as it is.
+local function by_row(x)
+    return x and x.rank == 1 and x.elements ~= 1 and reshape(x, {x:size(1), 1}) or x
+end
+
 -- Multiplies matrices of integers of at most 16 bits, minus their zero points, to i32.  Numbers of 8 bits are
 -- multiplied as floats, in parts of 256 terms, whose sums are exact.
 local function product(a, b, zero_a, zero_b)
-    local x, y, total = float(a), float(b), nil
-    if zero_a and zero_a.rank == 1 and zero_a.elements ~= 1 then zero_a = reshape(zero_a, {zero_a:size(1), 1}) end
-    if zero_a then x = x - float(zero_a) end
-    if zero_b then y = y - float(zero_b) end
+    local x, y, total = a, b, nil
+    x, y = less_zero(x, by_row(zero_a)), less_zero(y, zero_b)
     local size, rows = plain(a:size(-1)), math.max(b.rank - 1, 1)
     for k = 0, size - 1, 256 do
         local n = math.min(256, size - k)
@@ -82,7 +95,78 @@ inline_quant.matmul_integer = product
 
 function inline_quant.matmul(a, scale_a, zero_a, b, scale_b, zero_b, scale, zero)
     local y = product(a, b, zero_a, zero_b)
-    return saturate(float(y) * (scale_a * scale_b / scale), zero, zero)
+    scale, zero = by_row(scale), by_row(zero)
+    return saturate(float(y) * (by_row(scale_a) * scale_b / scale), zero, zero)
+end
+
+-- ---- operators of ONNX Runtime ----
+
+function inline_quant.matmul_to_float(a, b, scale_a, scale_b, zero_a, zero_b, bias)
+    local y = float(product(a, b, zero_a, zero_b)) * (by_row(scale_a) * scale_b)
+    return bias and y + bias or y
+end
+
+-- The left operand, of floats, is quantised.
+function inline_quant.dynamic_matmul(x, b, scale_b, zero_b, bias)
+    local a, scale, zero = inline_quant.dynamic_quantize(x)
+    return inline_quant.matmul_to_float(a, b, scale, scale_b, zero, zero_b, bias)
+end
+
+-- alpha A B + C; quantised if there is a scale for that.
+function inline_quant.gemm(a, scale_a, zero_a, b, scale_b, zero_b, c, scale, zero, o)
+    if (o.transA or 0) ~= 0 then a = transpose(a, 1, 2) end
+    if (o.transB or 0) ~= 0 then b = transpose(b, 1, 2) end
+    local y, by = product(a, b, zero_a, zero_b), scale_a * scale_b
+    if c then y = y + c end
+    if (o.alpha or 1) ~= 1 then by = by * o.alpha end
+    if not scale then return float(y) * by end
+    return saturate(float(y) * (by / scale), zero, zero or a)
+end
+
+-- The sum and the product of two quantised tensors add the zero point before they round.
+function inline_quant.add(a, scale_a, zero_a, b, scale_b, zero_b, scale, zero)
+    local by_a, by_b, fixed = scale_a / scale, scale_b / scale, nil
+    local zeros = (zero_a and float(zero_a) * by_a or 0) + (zero_b and float(zero_b) * by_b or full(0, {}, "f32"))
+    fixed = zero and float(zero) - zeros or -zeros
+    return saturate(float(a) * by_a + (float(b) * by_b + fixed), nil, zero or a)
+end
+
+function inline_quant.multiply(a, scale_a, zero_a, b, scale_b, zero_b, scale, zero)
+    local y = cut(less_zero(a, zero_a) * less_zero(b, zero_b) * (scale_a * scale_b / scale), zero or a, zero)
+    return saturate(zero and y + float(zero) or y, nil, zero or a)
+end
+
+-- Makes an operator that is a function of floats.
+local function of_floats(f)
+    return function(x, scale_x, zero_x, scale, zero, o)
+        return saturate(f(less_zero(x, zero_x) * scale_x, o) / scale, zero, zero or x)
+    end
+end
+
+local function same(x) return x end
+
+inline_quant.sigmoid = of_floats(sigmoid)
+inline_quant.leaky_relu = of_floats(function(x, o) return where(ge(x, 0), x, x * (o.alpha or 0.01)) end)
+local requantise = of_floats(same)
+
+-- Inputs are the scale and the zero point of the result, then each part, its scale and its zero point.
+function inline_quant.concat(list, o)
+    local parts = {}
+    for i = 3, #list - 2, 3 do parts[#parts + 1] = requantise(list[i], list[i + 1], list[i + 2], list[1], list[2]) end
+    return concat(parts, axis_of(parts[1], o.axis))
+end
+
+function inline_quant.where(condition, x, scale_x, zero_x, y, scale_y, zero_y, scale, zero)
+    return where(condition, requantise(x, scale_x, zero_x, scale, zero), requantise(y, scale_y, zero_y, scale, zero))
+end
+
+-- The mean of each channel, the second axis or the last one.
+function inline_quant.global_average_pool(x, scale_x, zero_x, scale, zero, o)
+    local is_last, axes, n = (o.channels_last or 0) ~= 0, {}, 1
+    for axis = is_last and 2 or 3, is_last and x.rank - 1 or x.rank do
+        axes[#axes + 1], n = axis, n * plain(x:size(axis))
+    end
+    return saturate(sum(less_zero(x, zero_x), axes, true) * (scale_x / (scale * n)), zero, zero or x)
 end
 
 return inline_quant

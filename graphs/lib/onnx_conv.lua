@@ -296,13 +296,74 @@ local function kernel_of(x, weights)
     return kernel
 end
 
+local conv_options = {
+    auto_pad = {"string", "NOTSET"}, dilations = "table?", group = {"whole", 1}, pads = "table?", strides = "table?",
+}
+
 -- Convolves x [N, C, d..] with weights [M, C / group, k..].
 function onnx_conv.conv(x, weights, bias, config)
-    local o = layer_options("onnx_conv.conv", config or {}, {
-        auto_pad = {"string", "NOTSET"}, dilations = "table?", group = {"whole", 1}, pads = "table?",
-        strides = "table?"})
+    local o = layer_options("onnx_conv.conv", config or {}, conv_options)
     local w, K = read_window(x, o, kernel_of(x, weights))
     return convolve(x, weights, bias, o.group, w, K)
+end
+
+-- Functions of a number and of the parameters of FusedConv.
+local activations = {
+    none = function(y) return y end,
+    Clip = function(y, p) return tools.clamp(y, p[1], p[2]) end,
+    HardSigmoid = function(y, p) return tools.clamp(y * p[1] + p[2], 0, 1) end,
+    LeakyRelu = function(y, p) return where(ge(y, 0), y, y * p[1]) end,
+    Relu = function(y) return maximum(y, 0) end,
+    Sigmoid = function(y) return sigmoid(y) end,
+    Tanh = function(y) return tanh(y) end,
+}
+
+-- Convolves, adds z, and applies a function.
+function onnx_conv.fused_conv(x, weights, bias, z, config)
+    local o = layer_options("onnx_conv.fused_conv", config or {}, conv_options, {
+        activation = {"string", "none"}, activation_params = "table?"})
+    local w, K = read_window(x, o, kernel_of(x, weights))
+    local y = convolve(x, weights, bias, o.group, w, K)
+    return tools.choose("activation", activations, o.activation)(z and y + z or y, o.activation_params)
+end
+
+-- Convolves integers of 8 bits, minus their zero points, to i32.  They are multiplied as floats, in parts of so few
+-- channels that the sums are exact.
+local function convolve_whole(x, weights, zero_x, zero_w, o)
+    local w, K = read_window(x, o, kernel_of(x, weights))
+    local G, C, total = o.group, weights:size(2), nil
+    assert(G >= 1 and x:size(2) == G * C and K <= 256, "found " .. x:size(2) .. " channels, " .. G ..
+        " groups, weights of " .. C .. " channels and " .. K .. " elements of a kernel, expected at most 256 of these")
+    x, weights = float(x), float(weights)
+    if zero_x then x = x - float(zero_x) end
+    if zero_w then weights = weights - along(float(zero_w), x.rank, 1) end
+    local most, apart = math.floor(256 / K), x.shape
+    apart[2] = C
+    table.insert(apart, 2, G)
+    for c = 0, C - 1, most do
+        local n, shape = math.min(most, C - c), x.shape
+        shape[2] = G * n
+        local part = reshape(narrow(reshape(x, apart), 3, c, n), shape)
+        local y = int(convolve(part, narrow(weights, 2, c, n), nil, G, w, K))
+        total = total and total + y or y
+    end
+    return total
+end
+
+function onnx_conv.conv_integer(x, weights, zero_x, zero_w, config)
+    local o = layer_options("onnx_conv.conv_integer", config or {}, conv_options)
+    return convolve_whole(x, weights, zero_x, zero_w, o)
+end
+
+-- Convolves quantised numbers q, which stand for (q - zero) * scale.  Weights may have a scale and a zero point for
+-- each channel of the result.
+function onnx_conv.conv_quantised(x, scale_x, zero_x, weights, scale_w, zero_w, scale, zero, bias, config)
+    local o = layer_options("onnx_conv.conv_quantised", config or {}, conv_options, {type = {"string", "uint8"}})
+    local y = convolve_whole(x, weights, zero_x, zero_w, o)
+    if bias then y = y + along(bias, x.rank, 2) end
+    local low = tools.choose("type", {uint8 = 0, int8 = -128}, o.type)
+    y = round(float(y) * (scale_x * along(scale_w, x.rank, 2) / scale)) + float(zero)
+    return int(tools.clamp(y, low, low + 255))
 end
 
 -- Inserts stride - 1 zeros between the elements of an axis.
