@@ -147,6 +147,8 @@
     F(embed_main, "compiler/emit/embed_main.inc")                                                  \
     F(generate_embedded, "compiler/emit/generate_embedded.inc")                                    \
     F(generate_header, "compiler/emit/generate_header.inc")                                        \
+    F(packed_weights, "compiler/emit/packed_weights.inc")                                          \
+    F(utf8_part, "compiler/files/utf8_part.h")                                                     \
     F(generate_session, "compiler/emit/generate_session.inc")                                      \
     F(generate_text_header, "compiler/emit/generate_text_header.inc")                              \
     F(generate_text, "compiler/emit/generate_text.inc")                                            \

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/files/gguf.h"
+#include "compiler/files/utf8_part.h"
 #include "compiler/ir/mem.h"
 #include "compiler/tokenizer/prompt_tokens.h"
 #include "compiler/tokenizer/segments.h"
@@ -223,19 +224,6 @@ void crescent_text_stream_close(crescent_text_stream *s)
     free(s);
 }
 
-/* Returns n without the bytes of an incomplete UTF-8 character at the end of the text. */
-static size_t without_part(const char *text, size_t n)
-{
-    size_t back = 0;
-    while (back < 3 && back < n && ((unsigned char)text[n - 1 - back] & 0xc0) == 0x80)
-        back++;
-    if (back == n)
-        return n;
-    unsigned char lead = (unsigned char)text[n - 1 - back];
-    size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-    return lead < 0xf8 && bytes > back + 1 ? n - 1 - back : n;
-}
-
 /* Removes the bytes that the last call returned from the buffer. */
 static void forget(crescent_text_stream *s)
 {
@@ -254,7 +242,7 @@ int crescent_text_stream_add(crescent_text_stream *stream, int id, const char **
     if (cr_decoder_add(stream->decoder, id, &stream->text, guard.error))
         return cr_done(&guard, -1);
     *text = stream->text.data ? stream->text.data : "";
-    *length = stream->given = without_part(*text, stream->text.length);
+    *length = stream->given = cr_utf8_without_part(*text, stream->text.length);
     return CRESCENT_OK;
 }
 

@@ -182,23 +182,31 @@ static int save(lua_State *L)
     return 1;
 }
 
+/* Returns a copy of a weight or a state, or sets it to the tensor that is argument 3. */
+static int get_or_set(lua_State *L, crescent_port_kind kind)
+{
+    struct cr_lua_model *m = self(L);
+    const bool is_weight = kind == CRESCENT_PARAM;
+    lua_settop(L, 3);
+    int i = cr_lua_port_named(L, m->model, kind, 2);
+    crescent_port port = cr_lua_port(L, m->model, kind, i);
+    if (is_weight)
+        fill_weights(L, m);
+    if (lua_isnil(L, 3)) {
+        void *to = cr_lua_new_tensor(L, &port)->data;
+        cr_lua_pass(L, is_weight ? crescent_get_weight(m->model, i, to) : crescent_get_state(m->model, i, to));
+        return 1;
+    }
+    const void *from = cr_lua_take_tensor(L, 3, &port, port.name)->data;
+    cr_lua_pass(L, is_weight ? crescent_set_weight(m->model, i, from) : crescent_set_state(m->model, i, from));
+    lua_settop(L, 1);
+    return 1;
+}
+
 /* m:weight(name): returns a copy of a weight; m:weight(name, tensor): sets the weight. */
 static int weight(lua_State *L)
 {
-    struct cr_lua_model *m = self(L);
-    lua_settop(L, 3);
-    int number = cr_lua_port_named(L, m->model, CRESCENT_PARAM, 2);
-    crescent_port port = cr_lua_port(L, m->model, CRESCENT_PARAM, number);
-    fill_weights(L, m);
-    if (lua_isnil(L, 3)) {
-        struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
-        cr_lua_pass(L, crescent_get_weight(m->model, number, t->data));
-        return 1;
-    }
-    struct cr_lua_tensor *t = cr_lua_take_tensor(L, 3, &port, port.name);
-    cr_lua_pass(L, crescent_set_weight(m->model, number, t->data));
-    lua_settop(L, 1);
-    return 1;
+    return get_or_set(L, CRESCENT_PARAM);
 }
 
 /* ---- runs ---- */
@@ -349,19 +357,7 @@ static int input(lua_State *L)
 /* m:state(name): returns a copy of a state; m:state(name, tensor): sets the state. */
 static int state(lua_State *L)
 {
-    struct cr_lua_model *m = self(L);
-    lua_settop(L, 3);
-    int number = cr_lua_port_named(L, m->model, CRESCENT_STATE, 2);
-    crescent_port port = cr_lua_port(L, m->model, CRESCENT_STATE, number);
-    if (lua_isnil(L, 3)) {
-        struct cr_lua_tensor *t = cr_lua_new_tensor(L, &port);
-        cr_lua_pass(L, crescent_get_state(m->model, number, t->data));
-        return 1;
-    }
-    struct cr_lua_tensor *t = cr_lua_take_tensor(L, 3, &port, port.name);
-    cr_lua_pass(L, crescent_set_state(m->model, number, t->data));
-    lua_settop(L, 1);
-    return 1;
+    return get_or_set(L, CRESCENT_STATE);
 }
 
 /* m:reset(): sets all states to zeros. */

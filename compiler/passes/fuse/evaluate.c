@@ -446,8 +446,24 @@ static int evaluate_concat(struct cr_evaluate *ev, cr_id id, const struct cr_map
     return stop_at(ev, id);
 }
 
-/* Evaluates a gather of rows from a stored table, or a reshape of one.  The program computes the
- * row's index at run time. */
+/* Adds the value of a gather from a stored table, along one of its axes; the row's index is computed at run time. */
+static int push_gathered(struct cr_evaluate *ev, cr_id id, const struct cr_map *map, cr_id stored,
+                         const struct cr_map *table_map, int axis, const struct cr_map *index_map)
+{
+    cr_id table = cr_in(ev->g, id, 0);
+    const struct cr_node *t = &ev->g->nodes[table];
+    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
+    value.at = cr_map_linear(table_map, t->rank, t->shape);
+    value.table_rows = t->shape[axis];
+    value.table_length = cr_length_at(ev->g, table, axis);
+    value.table_stride = cr_elements(t->rank - axis - 1, t->shape + axis + 1);
+    value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 1), index_map);
+    if (value.arg[0] < 0)
+        return -1;
+    return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
+}
+
+/* Evaluates a gather of rows from a stored table, or a reshape of one. */
 static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0), index = cr_in(ev->g, id, 1);
@@ -460,15 +476,7 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
     memcpy(index_map.axis, map->axis, (size_t)index_rank * sizeof *map->axis);
     for (int i = 1; i < t->rank; i++)
         table_map.axis[i] = map->axis[index_rank + i - 1];
-    struct cr_value value = {.source = CR_GATHER, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
-    value.at = cr_map_linear(&table_map, t->rank, t->shape);
-    value.table_rows = t->shape[0];
-    value.table_length = cr_length_at(ev->g, table, 0);
-    value.table_stride = cr_elements(t->rank - 1, t->shape + 1);
-    value.arg[0] = cr_evaluate(ev, index, &index_map);
-    if (value.arg[0] < 0)
-        return -1;
-    return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
+    return push_gathered(ev, id, map, stored, &table_map, 0, &index_map);
 }
 
 /* Evaluates a take from a stored tensor as a gather: the table's rows are the elements along the
@@ -476,22 +484,13 @@ static int evaluate_gather(struct cr_evaluate *ev, cr_id id, const struct cr_map
 static int evaluate_take(struct cr_evaluate *ev, cr_id id, const struct cr_map *map)
 {
     cr_id table = cr_in(ev->g, id, 0);
-    const struct cr_node *node = &ev->g->nodes[id], *t = &ev->g->nodes[table];
+    int axis = ev->g->nodes[id].axis;
     cr_id stored = stored_in_order(ev, table);
     if (stored == CR_NONE)
         return stop_at(ev, table);
     struct cr_map table_map = *map;
-    table_map.axis[node->axis] = (struct cr_affine){0};
-    struct cr_value value = {
-        .source = CR_GATHER, .node = id, .ref = cr_add_ref(ev->kernel, stored)};
-    value.at = cr_map_linear(&table_map, t->rank, t->shape);
-    value.table_rows = t->shape[node->axis];
-    value.table_length = cr_length_at(ev->g, table, node->axis);
-    value.table_stride = cr_elements(t->rank - node->axis - 1, t->shape + node->axis + 1);
-    value.arg[0] = cr_evaluate(ev, cr_in(ev->g, id, 1), map);
-    if (value.arg[0] < 0)
-        return -1;
-    return value.ref < 0 ? stop_at(ev, id) : push(ev, &value, map);
+    table_map.axis[axis] = (struct cr_affine){0};
+    return push_gathered(ev, id, map, stored, &table_map, axis, map);
 }
 
 int cr_add_stream(struct cr_kernel *k, int64_t stream)

@@ -1,6 +1,7 @@
 #include "module.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "compiler/ir/mem.h"
 #include "kernel_kinds.h"
@@ -47,34 +48,38 @@ void cr_module_free(struct cr_module *module)
     free(module);
 }
 
-/* A binary search, since attentions and their gradients are sorted by output. */
-const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output)
+/* Returns the item with an output, or null.  A binary search: items are sorted by output, a field `at` bytes behind the
+ * begin of each item of `size` bytes. */
+static const void *find_output(const void *items, size_t size, size_t at, int n, cr_id output)
 {
-    int begin = 0, end = module->n_attentions;
+    int begin = 0, end = n;
     while (begin < end) {
         int middle = begin + (end - begin) / 2;
-        if (module->attentions[middle].output < output)
+        const char *item = (const char *)items + (size_t)middle * size;
+        cr_id found;
+        memcpy(&found, item + at, sizeof found);
+        if (found == output)
+            return item;
+        if (found < output)
             begin = middle + 1;
         else
             end = middle;
     }
-    bool found = begin < module->n_attentions && module->attentions[begin].output == output;
-    return found ? &module->attentions[begin] : NULL;
+    return NULL;
+}
+
+const struct cr_attention *cr_attention_at(const struct cr_module *module, cr_id output)
+{
+    return find_output(module->attentions, sizeof *module->attentions, offsetof(struct cr_attention, output),
+                       module->n_attentions, output);
 }
 
 const struct cr_attention_backward *cr_backward_at(const struct cr_module *module, cr_id output)
 {
-    int begin = 0, end = module->n_backwards;
-    while (begin < end) {
-        int middle = begin + (end - begin) / 2;
-        if (module->backwards[middle].output < output)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    bool found = begin < module->n_backwards && module->backwards[begin].output == output &&
-                 !module->backwards[begin].divided;
-    return found ? &module->backwards[begin] : NULL;
+    const struct cr_attention_backward *found =
+        find_output(module->backwards, sizeof *module->backwards, offsetof(struct cr_attention_backward, output),
+                    module->n_backwards, output);
+    return found && !found->divided ? found : NULL;
 }
 
 const struct cr_loop *cr_loop_at(const struct cr_loop *loops, int n, int kernel)

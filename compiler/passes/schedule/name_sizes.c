@@ -470,33 +470,17 @@ static bool is_panel_wide(const struct naming *n, int slot, int64_t distance)
     return n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && n->b->k->key >= 0 && distance == CR_PANEL;
 }
 
-/* Names the row stride at an address.  If the rows are in scratch and as long as the stride, they
- * are contiguous, and the stride gets the name of their number of columns. */
-static void name_rows(struct naming *n, const struct cr_call *call, const struct cr_parameter *p,
-                      int slot)
+/* Names the row stride or the column stride at an address, which is the argument `stride`; the argument `across` is the
+ * number of columns or of rows.  If they are equal in scratch, rows or columns are contiguous, and the stride gets the
+ * name of that number. */
+static void name_distance(struct naming *n, const struct cr_call *call, int stride, int across, int slot)
 {
-    struct cr_expr_node *e = unnamed_number(n, call, p->row_stride.argument);
-    int cols = size_of_argument(n, call, p->cols.argument, false);
+    struct cr_expr_node *e = unnamed_number(n, call, stride);
+    int size = size_of_argument(n, call, across, false);
     if (!e)
         return;
-    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && cols &&
-        n->table->sizes[cols - 1].value == e->number)
-        add_stride(n, slot, e->number, cols);
-    e->size = stride_of(n, slot, e->number);
-    if (!e->size && is_panel_wide(n, slot, e->number))
-        e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
-}
-
-/* Names the column stride at an address.  If the columns are in scratch and as long as the stride,
- * they are contiguous, and the stride gets the name of their number of rows. */
-static void name_columns(struct naming *n, const struct cr_call *call, const struct cr_parameter *p, int slot)
-{
-    struct cr_expr_node *e = unnamed_number(n, call, p->col_stride.argument);
-    int rows = size_of_argument(n, call, p->rows.argument, false);
-    if (!e)
-        return;
-    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && rows && n->table->sizes[rows - 1].value == e->number)
-        add_stride(n, slot, e->number, rows);
+    if (n->b->f->slots[slot].kind == CR_SLOT_SCRATCH && size && n->table->sizes[size - 1].value == e->number)
+        add_stride(n, slot, e->number, size);
     e->size = stride_of(n, slot, e->number);
     if (!e->size && is_panel_wide(n, slot, e->number))
         e->size = cr_size_of_name(n->table, CR_NAME_PANEL);
@@ -530,10 +514,10 @@ static void name_call(struct naming *n, const struct cr_call *call)
             name_panels(n, call, p);
             name_panel_rows(n, &a->address);
         } else if (!p->panels) {
-            name_rows(n, call, p, a->address.slot);
+            name_distance(n, call, p->row_stride.argument, p->cols.argument, a->address.slot);
             name_scratch_base(n, call, p, i);
         }
-        name_columns(n, call, p, a->address.slot);
+        name_distance(n, call, p->col_stride.argument, p->rows.argument, a->address.slot);
     }
 }
 
