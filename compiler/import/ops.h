@@ -11,17 +11,7 @@
 
 typedef void cr_onnx_op_function(struct cr_translation *t);
 
-/* The functions of the table. */
-#define CR_ONNX_OP(domain, name, since, function, meaning) cr_onnx_op_function function;
-#define CR_ONNX_FORMULA(domain, name, since, operands, formula)
-#define CR_ONNX_LUA(domain, name, since, function, inputs, attributes, meaning)
-#define CR_ONNX_INLINE(domain, name, since, function, inputs, attributes, meaning)
-#include "ops.def"
-#include "ops_crescent.def"
-#undef CR_ONNX_OP
-#undef CR_ONNX_FORMULA
-#undef CR_ONNX_LUA
-#undef CR_ONNX_INLINE
+void cr_op_matmul_nbits(struct cr_translation *t);
 
 /* An operator: a C function, a formula or a function of Lua (ops_lua.h) translates it. */
 struct cr_onnx_op {

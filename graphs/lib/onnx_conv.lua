@@ -350,6 +350,7 @@ local function convolve_whole(x, weights, zero_x, zero_w, o)
     return total
 end
 
+-- A convolution of whole numbers less their zero points, as i32.
 function onnx_conv.conv_integer(x, weights, zero_x, zero_w, config)
     local o = layer_options("onnx_conv.conv_integer", config or {}, conv_options)
     return convolve_whole(x, weights, zero_x, zero_w, o)
