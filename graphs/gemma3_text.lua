@@ -45,14 +45,13 @@ local ids, n = embedding.ids(o)
 local x = scope("model.embed_tokens", nn.embedding, ids, o.vocab_size, o.hidden_size, 0.02)
 x = x * math.sqrt(o.hidden_size)
 local near = rotary.angles(o.T, rotary.frequencies(o.head_dim, o.rope_local_base_freq))
-local windows = huggingface.windows(o, function(layer)
+local sees = o
+if o.use_bidirectional_attention then -- half of a window lies before a token, half behind it
+    sees = huggingface.merge(o, {is_causal = false, sliding_window = math.floor(o.sliding_window / 2) + 1})
+end
+local windows = huggingface.windows(sees, function(layer)
     return (layer + 1) % o.sliding_window_pattern ~= 0
 end)
-local both = o.use_bidirectional_attention -- half of a window lies before a token, half behind it
-for i = 1, both and #windows or 0 do
-    if windows[i] > 0 then windows[i] = math.floor(windows[i] / 2) + 1 end
-end
-local sees = huggingface.merge(o, {is_causal = not both})
 for i, layer in ipairs(llama.layers(sees, windows)) do
     layer.bias, layer.out_bias, layer.norm = o.attention_bias, o.attention_bias, norm
     layer.how = {scale = 1 / math.sqrt(o.query_pre_attn_scalar)}

@@ -451,6 +451,10 @@ cmp "$T/one.npy" "$T/other.npy" >>"$log" 2>&1
 report $? "modernbert: sliding_window 3 is local_attention 6"
 rm -f "$T/one.npy" "$T/other.npy"
 
+# Half of EmbeddingGemma's window lies to each side: with a width of 0, as with one of 1, tokens see themselves.
+same_model gemma3_text '{"sliding_window": 0, "use_bidirectional_attention": true}' \
+    '{"sliding_window": 1, "use_bidirectional_attention": true}'
+
 # The layers with a window: given by a number, as in files before transformers 4.53, or by a list.
 same_model gemma3_text '{"sliding_window": 4, "sliding_window_pattern": 2}' \
     '{"sliding_window": 4, "layer_types": ["sliding_attention", "full_attention"]}'
