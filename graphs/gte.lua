@@ -10,11 +10,15 @@ local o = options(encoder.options(huggingface.merge(huggingface.rope_options(), 
     vocab_size = 30528, type_vocab_size = 0,
     hidden_act = huggingface.gated_activations("gelu"),
     rope_theta = {number = 160000}, rope_type = {"default", "linear", "ntk"},
-    position_embedding_type = {"rope"}, layer_norm_type = {"layer_norm"}, pack_qkv = {"true"},
+    position_embedding_type = {"rope", "absolute"}, -- of which model_type gte takes no notice
+    layer_norm_type = {"layer_norm"}, pack_qkv = {"true"},
     logn_attention_scale = {"false"}, logn_attention_clip1 = {"false"},
 })), huggingface.keys {"use_memory_efficient_attention", "unpad_inputs"},
     huggingface.merge(huggingface.sizes, {type_vocab_size = {0, 2 ^ 20}}))
 
+if o.model_type == "new" and o.position_embedding_type == "absolute" then
+    error("found position_embedding_type absolute, expected rope")
+end
 local C, norm = o.hidden_size, {eps = o.layer_norm_eps}
 local texts = encoder.texts(o, math.huge)
 local angles = huggingface.rope(o, texts.T, attention.head_size(C, o.num_attention_heads))

@@ -387,6 +387,11 @@ harmless distilbert '{"dim": 768, "n_heads": 12, "dropout": 0.1, "qa_dropout": 0
  "tie_weights_": true}'
 harmless distilbert '{"position_embedding_type": "absolute"}'
 harmless mpnet '{"position_embedding_type": "absolute"}'
+harmless nomic_bert '{"position_embedding_type": "absolute"}'
+harmless gte '{"model_type": "gte", "position_embedding_type": "absolute"}'
+complains gte 'found position_embedding_type absolute, expected rope' --set position_embedding_type=absolute
+unknown nomic_bert '{"position_embedding_type": "absolute", "auto_map": {"AutoModel": "m.M"}}' \
+    position_embedding_type absolute
 harmless roberta '{"model_type": "data2vec-text"}'
 harmless electra '{"summary_last_dropout": 0.1, "summary_type": "first", "embedding_size": 128}'
 harmless electra '{"generator_size": "0.25"}'

@@ -187,7 +187,16 @@ local function is_text(text)
     return function(value) return value == text end
 end
 
--- By key: a function of the value, all values and the key; true if the value says what holds without the key.
+-- True if a file names code of its own, which may read other keys than the class of transformers does.
+local function has_code(values)
+    for name in pairs(values) do
+        if begins_with(name, {"auto_map"}) then return true end
+    end
+    return false
+end
+
+-- By key: a function of the value, all values of the file and the key; true if the value says what holds without the
+-- key.
 local agrees = {
     activation = function(value, values)
         return value == values.hidden_act or value == "swiglu" and values.hidden_act == "silu"
@@ -196,7 +205,10 @@ local agrees = {
     inner_group_num = is_text "1", num_hidden_groups = is_text "1", position_biased_input = is_text "true",
     layer_types = function(value) return all_are(value, "full_attention") end,
     max_window_layers = function(_, values) return values.use_sliding_window ~= "true" end,
-    position_embedding_type = function(value) return value == "rope" or value == "rotary" end,
+    -- Old versions wrote "absolute" into every file, and only code of a file's own reads it where positions rotate.
+    position_embedding_type = function(value, values)
+        return value == "rope" or value == "rotary" or value == "absolute" and not has_code(values)
+    end,
     sliding_window = function(_, values) return values.use_sliding_window == "false" end,
     task_type_vocab_size = function(_, values) return values.use_task_id == "false" end,
 }
@@ -222,14 +234,6 @@ end
 
 -- Keys by which a file says whether linear layers have biases.
 local has_biases = set("attention_bias bias mlp_bias qkv_bias use_bias")
-
--- True if a file names code of its own, which may read other keys than the class of transformers does.
-local function has_code(values)
-    for name in pairs(values) do
-        if begins_with(name, {"auto_map"}) then return true end
-    end
-    return false
-end
 
 -- Judges a key that neither `options` nor `ignored` knows, with a text as value; `values` are all values of the
 -- file.  Returns true if the key seems harmless by its name, false if it certainly has no effect, nil if it may
