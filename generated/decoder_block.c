@@ -116,7 +116,7 @@ static int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *po
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 enum { B = 2, T = 8, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */
-enum { CR_AHEAD = 16384 }; /* floats from a weight that is read to one that is prefetched */
+enum { CR_AHEAD = 16384 }; /* floats between a weight that is read and the prefetched one */
 enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
 
 /*
@@ -524,7 +524,7 @@ const struct decoder_block_param decoder_block_params[] = {
     {"ffn.fc2.bias", 1, {48L}, 48L, 82176L},
 };
 
-/* Where their elements go; see struct cr_weight_layout. */
+/* Where elements of parameters are packed; see struct cr_weight_layout. */
 static const struct cr_weight_layout layouts[] = {
     /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,
      * first_col, last */
@@ -3457,7 +3457,7 @@ static void *cr_main_align(void *memory)
     return (char *)memory + (64 - (uintptr_t)memory % 64) % 64;
 }
 
-/* Ends the program with the message of a reader that failed. */
+/* Ends the program with a reader's error message if `status` is not 0. */
 static void cr_main_require(int status, const char *message)
 {
     if (status == 0)
@@ -3476,7 +3476,7 @@ static const char *cr_main_shape(char *room, const struct cr_tensor *tensor)
     return room;
 }
 
-/* True if a shape of a file is the tensor's. */
+/* True if a tensor has the shape of a file's array. */
 static int cr_main_fits(const struct cr_tensor *tensor, int rank, const int64_t *shape)
 {
     int i = 0;
@@ -3518,7 +3518,7 @@ static const struct cr_st_tensor *cr_main_find(const struct cr_safetensors *file
     return found;
 }
 
-/* Loads every parameter of the model; what else is in the file is only counted. */
+/* Loads every parameter of the model; only counts the file's other tensors. */
 static void cr_main_weights(const char *path, void *weights)
 {
     struct cr_safetensors file;
@@ -3537,7 +3537,7 @@ static void cr_main_weights(const char *path, void *weights)
 
 /* ---- .npy ---- */
 
-/* Reads an input, to be freed. */
+/* Reads an input from its file; the caller frees it. */
 static void *cr_main_read_npy(const char *path, const struct cr_tensor *tensor)
 {
     void *data = cr_main_memory((size_t)tensor->elements * 4);
@@ -3582,7 +3582,7 @@ static void cr_main_regular(const char *path)
         cr_main_fail(path, "%s, expected a regular file", kind);
 }
 
-/* Writes an output, whole or not at all. */
+/* Writes an output; the file appears either completely or not at all. */
 static int cr_main_publish(const char *path, const struct cr_tensor *tensor, const void *data)
 {
     struct cr_new_file draft;
@@ -3597,7 +3597,7 @@ static int cr_main_publish(const char *path, const struct cr_tensor *tensor, con
 
 #else
 
-/* Writes an output; of one that fails nothing is left. */
+/* Writes an output; after a failure, removes the file. */
 static int cr_main_publish(const char *path, const struct cr_tensor *tensor, const void *data)
 {
     int written = cr_main_write(fopen(path, "wb"), tensor, data);
@@ -3643,7 +3643,7 @@ static void cr_main_help(FILE *to)
     }
 }
 
-/* Records the file of NAME=FILE, where NAME must be one of the tensors. */
+/* Records the file of an argument NAME=FILE, where NAME must be one of the tensors. */
 static void cr_main_assign(const char *argument, const struct cr_tensor *tensors, int n,
                            const char **paths)
 {
@@ -3657,7 +3657,7 @@ static void cr_main_assign(const char *argument, const struct cr_tensor *tensors
     paths[i] = argument + length + 1;
 }
 
-/* Takes the arguments apart; every input and some output must be given a file. */
+/* Parses the arguments; every input and at least one output must have a file. */
 static void cr_main_arguments(struct cr_main_files *files, int argc, char **argv)
 {
     int i, outputs = 0;
@@ -3730,7 +3730,7 @@ int main(int argc, char **argv)
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function" /* some models do not call all */
+#pragma GCC diagnostic ignored "-Wunused-function" /* not every model calls all of them */
 #pragma GCC diagnostic ignored "-Wunused-const-variable"
 #endif
 

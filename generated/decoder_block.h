@@ -19,7 +19,7 @@
 #endif
 
 #define DECODER_BLOCK_POOL_BYTES (DECODER_BLOCK_THREADS * 256L) /* of the memory of a pool */
-#define DECODER_BLOCK_PARAM_BYTES 131520L /* of the weights as decoder_block_load lays them out */
+#define DECODER_BLOCK_PARAM_BYTES 131520L /* bytes of the weights as decoder_block_load packs them */
 #define DECODER_BLOCK_ARENA_BYTES (15360L + DECODER_BLOCK_THREADS * 25664L)
 #define DECODER_BLOCK_PARAMS 12
 #define DECODER_BLOCK_IN_X_ELEMENTS 768L
@@ -59,7 +59,7 @@ struct decoder_block_pool *decoder_block_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void decoder_block_pool_stop(struct decoder_block_pool *pool);
 
-/* Does the same with the threads of a pool; with a null pool, on this thread. */
+/* Computes the outputs with the threads of a pool; with a null pool, on this thread. */
 int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

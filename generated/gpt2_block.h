@@ -19,7 +19,7 @@
 #endif
 
 #define GPT2_BLOCK_POOL_BYTES (GPT2_BLOCK_THREADS * 256L) /* of the memory of a pool */
-#define GPT2_BLOCK_PARAM_BYTES 131520L /* of the weights as gpt2_block_load lays them out */
+#define GPT2_BLOCK_PARAM_BYTES 131520L /* bytes of the weights as gpt2_block_load packs them */
 #define GPT2_BLOCK_ARENA_BYTES (15360L + GPT2_BLOCK_THREADS * 25664L)
 #define GPT2_BLOCK_PARAMS 12
 #define GPT2_BLOCK_IN_X_ELEMENTS 768L
@@ -59,7 +59,7 @@ struct gpt2_block_pool *gpt2_block_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void gpt2_block_pool_stop(struct gpt2_block_pool *pool);
 
-/* Does the same with the threads of a pool; with a null pool, on this thread. */
+/* Computes the outputs with the threads of a pool; with a null pool, on this thread. */
 int gpt2_block_run_with(struct gpt2_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

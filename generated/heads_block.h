@@ -19,7 +19,7 @@
 #endif
 
 #define HEADS_BLOCK_POOL_BYTES (HEADS_BLOCK_THREADS * 256L) /* of the memory of a pool */
-#define HEADS_BLOCK_PARAM_BYTES 130944L /* of the weights as heads_block_load lays them out */
+#define HEADS_BLOCK_PARAM_BYTES 130944L /* bytes of the weights as heads_block_load packs them */
 #define HEADS_BLOCK_ARENA_BYTES (15360L + HEADS_BLOCK_THREADS * 25664L)
 #define HEADS_BLOCK_PARAMS 19
 #define HEADS_BLOCK_IN_X_ELEMENTS 768L
@@ -59,7 +59,7 @@ struct heads_block_pool *heads_block_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void heads_block_pool_stop(struct heads_block_pool *pool);
 
-/* Does the same with the threads of a pool; with a null pool, on this thread. */
+/* Computes the outputs with the threads of a pool; with a null pool, on this thread. */
 int heads_block_run_with(struct heads_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

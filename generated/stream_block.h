@@ -19,7 +19,7 @@
 #endif
 
 #define STREAM_BLOCK_POOL_BYTES (STREAM_BLOCK_THREADS * 256L) /* of the memory of a pool */
-#define STREAM_BLOCK_PARAM_BYTES 131520L /* of the weights as stream_block_load lays them out */
+#define STREAM_BLOCK_PARAM_BYTES 131520L /* bytes of the weights as stream_block_load packs them */
 #define STREAM_BLOCK_ARENA_BYTES (15360L + STREAM_BLOCK_THREADS * 9280L)
 #define STREAM_BLOCK_PARAMS 12
 #define STREAM_BLOCK_IN_X_ELEMENTS 768L
@@ -59,7 +59,7 @@ struct stream_block_pool *stream_block_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void stream_block_pool_stop(struct stream_block_pool *pool);
 
-/* Does the same with the threads of a pool; with a null pool, on this thread. */
+/* Computes the outputs with the threads of a pool; with a null pool, on this thread. */
 int stream_block_run_with(struct stream_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@
 #endif
 
 #define TINY_BLOCK_POOL_BYTES (TINY_BLOCK_THREADS * 256L) /* of the memory of a pool */
-#define TINY_BLOCK_PARAM_BYTES 131520L /* of the weights as tiny_block_load lays them out */
+#define TINY_BLOCK_PARAM_BYTES 131520L /* bytes of the weights as tiny_block_load packs them */
 #define TINY_BLOCK_ARENA_BYTES (15360L + TINY_BLOCK_THREADS * 25664L)
 #define TINY_BLOCK_PARAMS 12
 #define TINY_BLOCK_IN_X_ELEMENTS 768L
@@ -59,7 +59,7 @@ struct tiny_block_pool *tiny_block_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void tiny_block_pool_stop(struct tiny_block_pool *pool);
 
-/* Does the same with the threads of a pool; with a null pool, on this thread. */
+/* Computes the outputs with the threads of a pool; with a null pool, on this thread. */
 int tiny_block_run_with(struct tiny_block_pool *pool, const void *weights, const float *in_x, float *out_y, void *arena);
 
 #ifdef __cplusplus

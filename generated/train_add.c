@@ -151,7 +151,7 @@ static int train_add_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     const float *weights, const void *const *inputs, void *const *outputs, float *arena);
 
 enum { B = 64, N_EMBD = 16, WIDTH = 64 }; /* options of the script */
-enum { CR_AHEAD = 16384 }; /* floats from a weight that is read to one that is prefetched */
+enum { CR_AHEAD = 16384 }; /* floats between a weight that is read and the prefetched one */
 
 /*
  * k1_next_step: next step, graphs/train_add.lua:31
@@ -1427,7 +1427,7 @@ CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_l
 
 /* ---- the functions of the header ---- */
 
-/* Where their elements go; see struct cr_weight_layout. */
+/* Where elements of parameters are packed; see struct cr_weight_layout. */
 static const struct cr_weight_layout layouts[] = {
     /* param, source, rows, cols, row_stride, col_stride, target, panel_stride,
      * first_col, last */
@@ -1488,7 +1488,7 @@ struct packing {
     float *weights;
 };
 
-/* Puts pieces of parameters where the kernels read them. */
+/* Packs pieces of parameters as the kernels read them. */
 static void pack_params(const void *args, long begin, long end, float *scratch)
 {
     const struct packing *p = args;
@@ -2849,7 +2849,7 @@ CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_l
 
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wunused-function" /* some models do not call all */
+#pragma GCC diagnostic ignored "-Wunused-function" /* not every model calls all of them */
 #pragma GCC diagnostic ignored "-Wunused-const-variable"
 #endif
 

@@ -63,7 +63,7 @@ struct train_add_pool *train_add_pool_start(void *memory, int threads);
 /* Ends the threads; the memory is the caller's again. */
 void train_add_pool_stop(struct train_add_pool *pool);
 
-/* Does the same with the threads of a pool; with a null pool, on this thread. */
+/* Makes a step with the threads of a pool; with a null pool, on this thread. */
 int train_add_step_with(struct train_add_pool *pool, const void *state, void *next, float *out_loss, void *arena);
 
 #ifdef __cplusplus
