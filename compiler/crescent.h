@@ -666,6 +666,8 @@ double crescent_machine_read_weights(const crescent_machine *machine, int64_t by
 typedef struct {
     double atol, rtol;
     int64_t max_ulp; /* negative: no limit */
+    int by_size;     /* not 0: atol is multiplied by the root mean square of the expected array, if
+                      * that is above 1; rounding errors of sums that cancel are proportional to it */
 } crescent_tolerance;
 
 /* The differences between an array and the expected values.  Two NaN count as equal, as do two

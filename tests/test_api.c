@@ -1767,7 +1767,7 @@ START_TEST(null_handles)
     crescent_training training;
     crescent_loss loss;
     crescent_difference difference;
-    const crescent_tolerance tolerance = {0, 0, -1};
+    const crescent_tolerance tolerance = {0, 0, -1, 0};
     const char *path = "p";
     char *text, *more;
     double number, *numbers = &number;

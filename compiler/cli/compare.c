@@ -181,6 +181,7 @@ static void choose_tolerances(struct comparison *c)
                 : given      ? 0
                              : 1e-5,
         .max_ulp = o->max_ulp,
+        .by_size = !given,
     };
 }
 

@@ -110,7 +110,8 @@ static const struct option_row rows[] = {
      CR_VERB_COMPILING | CR_VERB_WEIGHTS | CR_VERB_EMIT | CR_VERB_VARY, FIELD(seed), 0, INT64_MAX,
      "of whatever is drawn at random; an option `seed` of the script has it, too (default 0)"},
     {"atol", 0, REAL, VALUE, "X", CR_VERB_COMPARE, FIELD(atol), 0, 0,
-     "absolute tolerance (default 2e-5; 0 if only --rtol or --max-ulp is given)"},
+     "absolute tolerance (default 2e-5, times the root mean square of the expected values if that is "
+     "above 1; 0 if only --rtol or --max-ulp is given)"},
     {"rtol", 0, REAL, VALUE, "X", CR_VERB_COMPARE, FIELD(rtol), 0, 0,
      "relative tolerance (default 1e-5; 0 if only --atol or --max-ulp is given)"},
     {"max-ulp", 0, COUNT, VALUE, "N", CR_VERB_COMPARE, FIELD(max_ulp), 0, INT64_MAX,

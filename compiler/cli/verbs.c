@@ -73,7 +73,8 @@ static const struct cr_verb verbs[] = {
      "run on several backends and hold the outputs against each other or against files",
      "Each output of each backend is held against its --expect file or, if it has none,\n"
      "against the first backend listed.  An element passes if it differs by at most\n"
-     "atol + rtol * |expected|; NaN passes against NaN only, an infinity against its equal.\n"
+     "atol + rtol * |expected|, where the default atol grows with the root mean square of the\n"
+     "expected values; NaN passes against NaN only, an infinity against its equal.\n"
      "Where both tcc and cc run, their bits must be equal (all NaN count as one).  The exit\n"
      "status is 1 if anything fails.\n"
      "\n"

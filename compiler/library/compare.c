@@ -92,9 +92,12 @@ static crescent_difference compare(const double *got, const double *want, int64_
 {
     crescent_difference d = {.worst = -1};
     double worst = 0, scale = root_mean_square(want, n);
+    crescent_tolerance t = *tolerance;
+    if (t.by_size && scale > 1)
+        t.atol *= scale;
     for (int64_t i = 0; i < n; i++) {
         bool same = is_same(got[i], want[i]);
-        bool good = same || passes(tolerance, got[i], want[i]);
+        bool good = same || passes(&t, got[i], want[i]);
         double apart = same ? 0 : fabs(got[i] - want[i]);
         double excess = isnan(apart) ? INFINITY : apart;
         if (!same)
