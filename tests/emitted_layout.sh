@@ -246,7 +246,7 @@ done
 # A model for several ranks: the share of a rank has a name, and a tensor is exchanged without a loop.
 "$crescent" emit graphs/gpt2_stack.lua --ranks 2 --isa plain -o "$T/ranks.c" >"$log" 2>&1
 report $? "emit --ranks 2"
-count 1 'enum { RANKS = 2 }; /* processes among which the model is cut */' "$T/ranks.c"
+count 1 'enum { RANKS = 2 }; /* processes among which the model is split */' "$T/ranks.c"
 count 1 ' * out[B, T, N_EMBD / RANKS] = softmax(q[T, HEAD_DIM] x k[HEAD_DIM, T]) x v[T, HEAD_DIM]' "$T/ranks.c"
 count 0 '            for (long piece' "$T/ranks.c"
 count 0 'enum { RANKS' "$whole"
