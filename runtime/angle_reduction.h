@@ -1,6 +1,6 @@
 /*
- * angle_reduction.h - argument reduction for sin and cos: large angles modulo pi / 2
- * (Payne & Hanek 1983).
+ * angle_reduction.h - argument reduction for sin and cos: reduces large angles modulo pi / 2 (Payne
+ * & Hanek 1983).
  */
 #ifndef CR_ANGLE_REDUCTION_H
 #define CR_ANGLE_REDUCTION_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Returns 32 bits of 2 / pi from bit `first` on.  Bit 0 has the value 1/2; first >= -32. */
+/* Returns 32 bits of 2 / pi, from bit `first` >= -32 on.  Bit 0 has the value 1/2. */
 static uint32_t cr_two_over_pi_bits(int first)
 {
     static const uint32_t words[] = {0x00000000u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u,

@@ -1,5 +1,5 @@
-/* api.h - CR_API, with which functions are declared that other files call; an emitted file defines it as
- * static. */
+/* api.h - CR_API, which begins the declarations of functions that other files call.  An emitted
+ * file defines it as static. */
 #ifndef CR_API_H
 #define CR_API_H
 

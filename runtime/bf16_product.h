@@ -9,14 +9,15 @@
 #include "vector.h"
 
 enum {
-    CR_BF16_BLOCK = 32,                  /* k of a block */
-    CR_PAIRS = CR_BF16_BLOCK / 2,        /* of even and odd k */
-    CR_BLOCK_UNITS = CR_BF16_BLOCK * 32, /* of a block of a panel */
-    CR_STRIP = 256,                 /* elements of k that are widened at a time, for many rows */
-    CR_STRIP_COLS = 128,            /* for so many columns */
-    CR_FEW = 3,                     /* up to this many rows are multiplied in the order of panels
-                                       in memory */
-    CR_FEW_STRIP = 1024             /* elements of k that are widened at a time, for few rows */
+    CR_BF16_BLOCK = 32,                  /* the k of a block */
+    CR_PAIRS = CR_BF16_BLOCK / 2,        /* the pairs of an even and an odd k in a block */
+    CR_BLOCK_UNITS = CR_BF16_BLOCK * 32, /* the bf16 numbers in a block of a panel */
+    CR_STRIP = 256,                 /* the k that are widened at a time if there are many rows */
+    CR_STRIP_COLS = 128,            /* the columns that are multiplied by these k before the next
+                                       ones are widened */
+    CR_FEW = 3,                     /* at most so many rows are multiplied panel after panel, in the
+                                       order of memory */
+    CR_FEW_STRIP = 1024             /* the k that are widened at a time for so few rows */
 };
 
 #define CR_BF16_BLOCKS(K) (((K) + CR_BF16_BLOCK - 1) / CR_BF16_BLOCK)
@@ -33,8 +34,8 @@ struct cr_bf16_product {
     long ahead;
 };
 
-/* Returns the block at k of the panel of column n.  If the last block has fewer than 32 k, it is
- * copied and padded with zeros. */
+/* Returns the address of the block that begins at k in the panel of column n.  A last block of
+ * fewer than 32 k is copied to `whole` and padded with zeros. */
 CR_INLINE const unsigned short *cr_bf16_block(const struct cr_bf16_product *p, long k, long n,
                                               unsigned short *whole)
 {
@@ -48,16 +49,16 @@ CR_INLINE const unsigned short *cr_bf16_block(const struct cr_bf16_product *p, l
     return whole;
 }
 
-/* Replaces a subnormal number by a zero of its sign. */
+/* Returns x, but a zero of the same sign if x is subnormal. */
 CR_INLINE float cr_flush(float x)
 {
     return fabsf(x) < 0x1p-126f ? copysignf(0.0f, x) : x;
 }
 
 /*
- * Returns a b + c, rounded once; subnormal operands and results are flushed to zero.  Like x86, it
- * flushes a result that is less than 2^-126 when rounded to 24 bits without a limit on its
- * exponent; a sum in double is exact enough to decide this.  The result is the same if the
+ * Returns a b + c, rounded once, where subnormal operands and results are flushed to zero.  As on
+ * x86, a result is flushed if it is less than 2^-126 when it is rounded to 24 bits without a limit
+ * on its exponent; a sum in double is exact enough to decide this.  The result is the same if the
  * processor flushes the result of fmaf before rounding.
  */
 CR_INLINE float cr_fma_flushed(float a, float b, float c)
@@ -71,7 +72,7 @@ CR_INLINE float cr_fma_flushed(float a, float b, float c)
     return y;
 }
 
-/* A sum that is subnormal is exact, so it can be flushed afterwards. */
+/* Returns a + b, flushed.  A sum that is subnormal is exact, so it can be flushed afterwards. */
 CR_INLINE float cr_add_flushed(float a, float b)
 {
     return cr_flush(cr_flush(a) + cr_flush(b));

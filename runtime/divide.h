@@ -1,6 +1,6 @@
 /*
- * divide.h - quotients and remainders of i32, rounded down: the remainder has the sign of the
- * divisor.  By 0 both are 0; -2^31 by -1 wraps to -2^31.
+ * divide.h - quotients and remainders of i32, rounded down: a remainder has the sign of the
+ * divisor.  For divisor 0 both are 0; -2^31 / -1 wraps to -2^31.
  */
 #ifndef CR_DIVIDE_H
 #define CR_DIVIDE_H

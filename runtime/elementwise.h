@@ -1,13 +1,13 @@
 /*
  * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * An op's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says which
- * element types operands and result have: enum cr_rule of compiler/ir/graph.h.
+ * An op's row defines everything except its gradient (compiler/ir/gradients.def).  `rule` gives the
+ * element types of operands and result: enum cr_rule of compiler/ir/graph.h.
  *
- * `expression` is C over the operands a, b, c, which is compiled for double, for float and for
+ * `expression` is C over the operands a, b, c.  It is compiled for double, for float and for
  * vectors of floats: it may use + - * / and unary minus, and the CR_ functions that all of these
- * define.  A bool is 0.0 or 1.0.  For i32 the expression is compiled for unsigned integers, which
- * wrap modulo 2^32; the CR_ functions treat them as signed.
+ * define.  A bool is 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo
+ * 2^32; the CR_ functions treat them as signed.
  */
 #ifndef CR_ELEMENTWISE_H
 #define CR_ELEMENTWISE_H

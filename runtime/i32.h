@@ -1,8 +1,8 @@
 /*
- * i32.h - the functions of the runtime on tiles of i32, as runtime.h declares those on floats.
+ * i32.h - the functions of the runtime on tiles of i32, like those of runtime.h on floats.
  *
- * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A
- * bool is a float here, too: comparisons return floats, and the first operand of where is one.
+ * Arithmetic wraps modulo 2^32, in two's complement, so the order of a sum does not matter.  A bool
+ * is a float here, too: comparisons return floats, and the first operand of where is a float.
  */
 #ifndef CR_I32_H
 #define CR_I32_H

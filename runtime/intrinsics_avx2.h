@@ -1,8 +1,9 @@
 /*
- * intrinsics_avx2.h - the intrinsics of AVX2, for files without AVX-512.
+ * intrinsics_avx2.h - declares the intrinsics of AVX2, for files without AVX-512.
  *
- * gcc takes half a second to parse <immintrin.h>, two thirds of which are for AVX-512.  Its headers for AVX2
- * refuse to be included unless the macro says that <immintrin.h> includes them.
+ * gcc takes half a second to parse <immintrin.h>, and two thirds of it are for AVX-512.  The
+ * headers for AVX2 refuse to be included unless a macro tells them that <immintrin.h> includes
+ * them.
  */
 #ifndef CR_INTRINSICS_AVX2_H
 #define CR_INTRINSICS_AVX2_H

@@ -1,12 +1,13 @@
 /*
- * members.h - the structure cr_runtime, whose members follow from the tables of ops and functions.
+ * members.h - the struct cr_runtime, whose members follow from the tables of ops and functions.
  *
  * In an emitted file it has only the members that the model needs.
  */
 #ifndef CR_MEMBERS_H
 #define CR_MEMBERS_H
 
-/* The functions that follow from a row of those tables: CR_MEMBER(type, name), of CR_ELEMENTWISE and CR_REDUCTIONS. */
+/* The members that follow from a row of CR_ELEMENTWISE or CR_REDUCTIONS, each by CR_MEMBER(type,
+ * name). */
 #define CR_MAPS_1(name) CR_MEMBER(cr_map1, name##_v)
 #define CR_MAPS_2(name)                                                                            \
     CR_MEMBER(cr_map2, name##_vv)                                                                  \
@@ -28,7 +29,7 @@
 
 #define CR_VARIANTS CR_ELEMENTWISE(CR_MAPS) CR_REDUCTIONS(CR_REDUCES)
 
-/* The runtime for one instruction set. */
+/* The functions of the runtime for one instruction set. */
 struct cr_runtime {
     const char *isa;                  /* "amx", "vnni", "avx512", "avx2", "neon" or "plain" */
     const struct cr_runtime_i32 *i32; /* only for i32 */

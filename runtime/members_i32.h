@@ -1,10 +1,10 @@
 /*
- * members_i32.h - the structure cr_runtime_i32, made in the same way as that of members.h.
+ * members_i32.h - the struct cr_runtime_i32, made like the struct in members.h.
  */
 #ifndef CR_MEMBERS_I32_H
 #define CR_MEMBERS_I32_H
 
-/* The functions of an op whose result has type Y, whose first operand has type A and whose other
+/* The members for an op whose result has type Y, whose first operand has type A and whose further
  * operands have type B. */
 #define CR_I32_MAPS_1(name, Y, A, B)                                                               \
     CR_FUNCTION(name##_v, void, (long rows, long cols, Y *y, long ldy, const A *a, long lda))
@@ -29,7 +29,7 @@
     CR_I32_MAP3(name##_svs, Y, A, B)                                                               \
     CR_I32_MAP3(name##_ssv, Y, A, B)
 
-/* The types of an op by its rule; nothing for a rule that does not allow i32. */
+/* The types of an op by its rule; nothing for a rule that excludes i32. */
 #define CR_I32_MAPS_ARITH(arity, name) CR_I32_MAPS_##arity(name, int, int, int)
 #define CR_I32_MAPS_COMPARE(arity, name) CR_I32_MAPS_##arity(name, float, int, int)
 #define CR_I32_MAPS_SELECT(arity, name) CR_I32_MAPS_##arity(name, int, float, int)
@@ -39,7 +39,7 @@
 #define CR_I32_MAPS_LOGIC(arity, name)
 #define CR_I32_MAPS(name, arity, rule, expression, description) CR_I32_MAPS_##rule(arity, name)
 
-/* The same for reductions. */
+/* The members for a reduction by its rule. */
 #define CR_I32_REDUCES_ARITH(name)                                                                 \
     CR_FUNCTION(name, void, (long rows, long cols, int *y, const int *a, long lda))                \
     CR_FUNCTION(name##_down, void, (long rows, long cols, int *lanes, const int *a, long lda))     \

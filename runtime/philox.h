@@ -14,8 +14,8 @@
 
 enum {
     CR_PHILOX_ROUNDS = 10,
-    CR_RANDOM_BLOCKS = 16,                  /* of a group */
-    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* numbers */
+    CR_RANDOM_BLOCKS = 16,                  /* the blocks of a group */
+    CR_RANDOM_GROUP = 4 * CR_RANDOM_BLOCKS, /* the numbers of a group */
 };
 
 #define CR_PHILOX_M0 0xd2511f53u
@@ -23,7 +23,7 @@ enum {
 #define CR_PHILOX_K0 0x9e3779b9u /* the golden ratio */
 #define CR_PHILOX_K1 0xbb67ae85u /* sqrt(3) - 1 */
 
-/* Computes one block: encrypts the counter under the key. */
+/* Computes one block: encrypts the counter with the key. */
 static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key[2],
                                    uint32_t out[4])
 {
@@ -45,9 +45,9 @@ static inline void cr_philox_block(const uint32_t counter[4], const uint32_t key
     out[3] = c3;
 }
 
-/* Number `index` of a stream, uniform in 0 <= u < 1. */
+/* Returns number `index` of a stream, uniform in 0 <= u < 1. */
 #if defined(__GNUC__) && !defined(__TINYC__)
-__attribute__((unused)) /* for a file that uses only blocks */
+__attribute__((unused)) /* in case a file uses only blocks */
 #endif
 static inline float cr_philox_uniform(uint64_t seed, uint64_t stream, uint64_t index)
 {

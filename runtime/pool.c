@@ -1,10 +1,10 @@
 /*
- * pool.c - a pool of threads that share the items of a loop.
+ * pool.c - a pool of threads that divide the items of a loop among them.
  *
- * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
+ * Each worker has its own job.  cr_pool_parallel assigns jobs, does the caller's, takes back jobs
  * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
- * has descheduled, delays nobody.  Workers poll for the next job for a millisecond, since the
- * next kernel usually follows immediately, and then sleep.
+ * has descheduled, delays nobody.  Workers poll for the next job for a millisecond, since the next
+ * kernel usually follows immediately, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #endif
 
-/* A worker's share of a loop: the items begin .. end - 1. */
+/* A job: a worker's share of a loop, the items begin .. end - 1. */
 struct cr_job {
     cr_body *body;
     const void *args;
@@ -27,7 +27,7 @@ struct cr_job {
     float *scratch;
 };
 
-/* Returns job `share` of a loop whose items are divided evenly among `shares` jobs. */
+/* Returns job number `share` of a loop whose items are divided evenly among `shares` jobs. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
@@ -80,8 +80,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #else
 
 /*
- * Variables that threads poll.  TinyCC has no atomics: there, accesses are guarded by the mutex
- * (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
+ * Variables that threads poll.  TinyCC has no atomics: compiled by it, accesses are guarded by the
+ * mutex (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
  */
 #ifdef __TINYC__
 #define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
@@ -101,20 +101,20 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_SLEEPS(p) CR_LOAD(p)
 #endif
 
-/* Tells the processor that this is a waiting loop. */
+/* Tells the processor that the thread is in a waiting loop. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(__TINYC__)
 #define CR_RELAX() __builtin_ia32_pause()
 #else
 #define CR_RELAX() ((void)0)
 #endif
 
-/* CR_POLLS: number of polls before a thread sleeps, about a millisecond.  The shares of a kernel
- * end some 100 microseconds apart if other programs use the machine, too, and waking a virtual
- * processor takes as long.  CR_POLLS_BETWEEN: number of polls between two calls of sched_yield,
- * which lets the awaited thread run if it needs this processor. */
+/* CR_POLLS: the polls before a thread sleeps, about a millisecond.  If other programs use the
+ * machine, the shares of a kernel end some 100 microseconds apart, and waking a virtual processor
+ * takes as long.  CR_POLLS_BETWEEN: the polls between two calls of sched_yield, which lets the
+ * awaited thread run if it needs this processor. */
 enum { CR_POLLS = 50000, CR_POLLS_BETWEEN = 128 };
 
-/* Waits a moment between two polls. */
+/* Waits a moment between two polls; `polls` is the number of polls so far. */
 static void cr_pause_poll(int polls)
 {
     if (polls % CR_POLLS_BETWEEN == CR_POLLS_BETWEEN - 1) {
@@ -124,29 +124,30 @@ static void cr_pause_poll(int polls)
     }
 }
 
-/* The state of a worker's job. */
+/* The states of a worker's job. */
 enum {
-    CR_IDLE,  /* no job, or the job is done */
-    CR_OPEN,  /* it waits for a thread to take it */
-    CR_TAKEN, /* the worker does it */
+    CR_IDLE,  /* there is no job, or it is done */
+    CR_OPEN,  /* the job waits for a thread to take it */
+    CR_TAKEN, /* the worker does the job */
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, which start a worker, lie in one cache line, because the line moves between two processors. */
+/* A worker.  The fields that start it come first, in one cache line, because the line moves between
+ * two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
-    int asleep; /* waits, or is about to wait, for `begun` */
+    int asleep; /* it waits, or is about to wait, for `begun` */
     struct cr_pool *pool;
     pthread_t thread;
     pthread_cond_t begun;
 };
 
 struct cr_pool {
-    pthread_mutex_t mutex; /* for sleeping alone */
+    pthread_mutex_t mutex; /* held only to sleep and to wake a thread */
     pthread_cond_t done;
     int waiting; /* the caller waits, or is about to wait, for `done` */
-    int polls;   /* CR_POLLS, or 0 if there are fewer cores than threads */
+    int polls;   /* CR_POLLS; 0 if there are fewer cores than threads */
     int threads;
 };
 
@@ -157,16 +158,16 @@ union cr_worker_slot {
     char room[CR_POOL_BYTES(1)];
 };
 
-/* Compilation fails here if CR_POOL_BYTES is too small. */
+/* Compilation fails here if CR_POOL_BYTES is wrong. */
 typedef char cr_pool_is_small[sizeof(union cr_worker_slot) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Returns worker t of 1 .. threads - 1, which does share t. */
+/* Returns worker t, 1 <= t < threads, which does share t of a loop. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
     return &((union cr_worker_slot *)(void *)pool)[t].worker;
 }
 
-/* Changes the state of a worker if it is `from`; returns true if it was. */
+/* Changes the state of a worker to `to` if it is `from`; returns true if it was. */
 static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
     int changed;
@@ -192,8 +193,8 @@ static void cr_worker_signal(struct cr_worker *worker, int state)
     }
 }
 
-/* Waits while there is no job.  May return early: a worker that was woken polls again, because
- * the next job will follow soon, even if the caller did its job meanwhile. */
+/* Waits until the worker has a job.  May return early: a worker that was woken polls again, because
+ * another job will follow soon, even if the caller did this one meanwhile. */
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -212,7 +213,8 @@ static void cr_worker_wait(struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Marks a worker's job as done; here, too, both sides store before they load. */
+/* Marks a worker's job as done and wakes the caller if it sleeps.  As in cr_worker_signal, both
+ * sides store before they load. */
 static void cr_worker_finish(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -237,7 +239,7 @@ static void *cr_worker_main(void *argument)
     return NULL;
 }
 
-/* Waits until a worker has done the job that it took. */
+/* Waits until a worker has done the job that it has taken. */
 static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
     for (int i = 0; i < pool->polls; i++) {
@@ -255,9 +257,9 @@ static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* A share belongs to a worker, so that data that a thread wrote in one loop is in its cache in
- * the next loop.  But if the worker has not begun when the caller has finished its own share,
- * the caller does it. */
+/* A share always goes to the same worker, so that data that a thread wrote in one loop are in its
+ * cache in the next loop.  But if the worker has not begun when the caller has finished its own
+ * share, the caller does that share, too. */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
@@ -289,7 +291,7 @@ CR_API size_t cr_pool_bytes(int threads)
     return CR_POOL_BYTES(threads > 1 && threads <= CR_MAX_THREADS ? (size_t)threads : 1);
 }
 
-/* Starts a worker; returns 0, or an error of the system. */
+/* Starts a worker's thread; returns 0, or an error number of the system. */
 static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
     worker->pool = pool;

@@ -1,8 +1,8 @@
 /*
- * ranks_mpi.c - the ranks of ranks.h over MPI.
+ * ranks_mpi.c - implements the ranks of ranks.h by MPI.
  *
- * Built by mpicc as a shared object, which the program loads when it is started by mpirun.  An error of
- * MPI ends all ranks: that is how MPI handles errors unless it is told otherwise.
+ * Built by mpicc as a shared object, which the program loads when it is started by mpirun.  An
+ * error in MPI ends all ranks, which is MPI's default.
  */
 #include <mpi.h>
 #include <sched.h>
@@ -16,7 +16,7 @@
 
 #include "ranks.h"
 
-/* MPI counts in int: longer data are exchanged in pieces. */
+/* MPI counts in int, so longer data are exchanged in pieces. */
 enum { PIECE = 1 << 30 };
 
 static int piece_of(size_t bytes)
@@ -24,8 +24,8 @@ static int piece_of(size_t bytes)
     return bytes < PIECE ? (int)bytes : PIECE;
 }
 
-/* Waits for an exchange.  Where there are more ranks than processors, the others get this one meanwhile: some
- * MPIs spin. */
+/* Waits until an exchange is complete.  If there are more ranks than processors, yields the
+ * processor meanwhile, as some MPIs would poll all the time. */
 static void finish(MPI_Request *request)
 {
     int done = 0;
@@ -47,7 +47,8 @@ static void broadcast(struct cr_ranks *ranks, void *data, size_t bytes, int from
     }
 }
 
-/* Gathers at most PIECE bytes, in the memory of `places`: counts, then displacements. */
+/* Gathers at most PIECE bytes; `places` has room for the counts, then the displacements, of all
+ * ranks. */
 static void gather_small(struct cr_ranks *ranks, void *data, const size_t *first, int *places)
 {
     for (int r = 0; r < ranks->count; r++) {
@@ -61,7 +62,7 @@ static void gather_small(struct cr_ranks *ranks, void *data, const size_t *first
     finish(&request);
 }
 
-/* The memory for gather_small follows the struct; see cr_ranks_join_mpi. */
+/* The memory for gather_small is behind the struct; see cr_ranks_join_mpi. */
 static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
 {
     if (first[ranks->count] <= PIECE) {
@@ -72,7 +73,8 @@ static void all_gather(struct cr_ranks *ranks, void *data, const size_t *first)
         broadcast(ranks, (char *)data + first[r], first[r + 1] - first[r], r);
 }
 
-/* Gathers blocks that are at most PIECE bytes apart in all, through the memory of gather_small. */
+/* Gathers blocks whose distances add up to at most PIECE bytes, with the memory for
+ * gather_small. */
 static void gather_near(struct cr_ranks *ranks, void *to, const void *from, long bytes, long stride)
 {
     int *counts = (int *)(void *)(ranks + 1), *places = counts + ranks->count;
@@ -117,7 +119,7 @@ static void receive(struct cr_ranks *ranks, void *data, size_t bytes, int from)
     }
 }
 
-/* The largest number of messages, or pieces of them, that are under way at the same time. */
+/* The most messages, or pieces of messages, that are under way at the same time. */
 enum { MOST_MESSAGES = 32 };
 
 static void finish_all(MPI_Request *requests, int *n)
@@ -126,8 +128,8 @@ static void finish_all(MPI_Request *requests, int *n)
         finish(&requests[--*n]);
 }
 
-/* The earliest message that is under way anywhere is known to both of its ranks, because lists have the same order:
- * so waiting for each MOST_MESSAGES of them ends. */
+/* Waiting for each MOST_MESSAGES messages cannot deadlock: the earliest message under way anywhere
+ * is under way on both of its ranks, because their lists have the same order. */
 static void exchange(struct cr_ranks *ranks, const struct cr_message *messages, int n)
 {
     MPI_Request requests[MOST_MESSAGES];
@@ -158,8 +160,9 @@ static void barrier(struct cr_ranks *ranks)
     finish(&request);
 }
 
-/* Waits until the launcher has read this rank's output from the pipe, and then for 0.3 s, in which the
- * launcher passes it on.  MPICH's launcher drops output that it has not passed on when ranks end. */
+/* Waits until the launcher has read this rank's output from the pipe, and then 0.3 s until the
+ * launcher has passed it on: MPICH's launcher drops output that it has not passed on when ranks
+ * end. */
 static void wait_for_launcher(void)
 {
     const struct timespec pause = {.tv_nsec = 10000000}, moment = {.tv_nsec = 300000000};
@@ -183,7 +186,7 @@ static void close_ranks(struct cr_ranks *ranks)
     free(ranks);
 }
 
-/* True if so many bytes can be mapped. */
+/* True if the system can map so many bytes. */
 static bool can_map(size_t bytes)
 {
     void *room = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -193,12 +196,13 @@ static bool can_map(size_t bytes)
     return true;
 }
 
-/* Gathers zeros, so that the first exchange of a model does not wait until MPI has set up its memory and
- * connections: 0.2 to 0.5 ms between two ranks of one machine.  Returns false if there is too little memory, for
- * which MPI might wait for ever. */
+/* Gathers zeros, so that MPI sets up its memory and connections now and not in the first exchange
+ * of a model; between two ranks of one machine this takes 0.2 to 0.5 ms.  Returns false if there is
+ * too little memory, for which MPI might wait for ever. */
 static bool warm_up(struct cr_ranks *ranks)
 {
-    enum { BYTES = 1 << 21, ROOM = 1 << 22 }; /* of all ranks; for MPI */
+    enum { BYTES = 1 << 21, ROOM = 1 << 22 }; /* BYTES: gathered, of all ranks; ROOM: left for
+                                                 MPI */
     const size_t own = BYTES / (size_t)ranks->count;
     char *data = calloc((size_t)ranks->count + 1, own);
     if (!data || !can_map(ROOM)) {
@@ -213,7 +217,7 @@ static bool warm_up(struct cr_ranks *ranks)
 
 __attribute__((visibility("default"))) struct cr_ranks *cr_ranks_join_mpi(void);
 
-/* Only one thread calls MPI.  A process can join once. */
+/* Only one thread may call MPI.  A process can join a group once. */
 struct cr_ranks *cr_ranks_join_mpi(void)
 {
     int known = 0, given = 0, rank, count;

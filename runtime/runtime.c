@@ -1,4 +1,4 @@
-/* runtime.c - the functions of runtime.h for every instruction set, and the choice; see vector.h. */
+/* runtime.c - the functions of runtime.h for every instruction set, and their selection; see vector.h. */
 #include <stddef.h>
 #include <string.h>
 
@@ -11,9 +11,9 @@
 #include "angle_reduction.h" /* only for sin, cos */
 #include "vector.h"
 
-/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
- * AMD's Zen 5, most of all when memory is busy. */
-/* FAR prefetches into the second-level cache and beyond. */ /* only for gemm_bf16_bf16, round_int8 */
+/* Prefetches into all caches.  Hints for the second-level cache have less bandwidth on AMD's Zen 5,
+ * most of all when memory is busy. */
+/* CR_PREFETCH_FAR prefetches into the second-level cache and beyond. */ /* only for gemm_bf16_bf16, round_int8 */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #define CR_PREFETCH_FAR(p) __builtin_prefetch(p, 0, 2) /* only for gemm_bf16_bf16, round_int8 */
@@ -27,17 +27,16 @@
 #define CR_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 enum {
-    CR_LANES = 16,    /* of a row reduction */
+    CR_LANES = 16,    /* lanes of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
     CR_BLOCK = 32,    /* rows of a block of q8 or q4 */ /* only for q8, q4 */
-    CR_LONG_K = 1024, /* more k are computed in blocks; see cr_has_long_k */ /* only for long_k */
+    CR_LONG_K = 1024, /* more k are computed in blocks (cr_has_long_k) */ /* only for long_k */
     CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
-/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds, and
- * then to them the bias; start and bias may be null.  Results are written by non-temporal stores if `stream`
- * is not 0. */
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds, then the
+ * bias to these; start and bias may be null.  Results are written by non-temporal stores if `stream` is not 0. */
 struct cr_product {
     long M, N, K;
     const float *a;
@@ -51,18 +50,21 @@ struct cr_product {
     const float *bias;
     int stream;
     long columns, ahead;
-    long next_panel; /* distance in floats from the weights of a panel to the weights that are read next */
-    long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
-    const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
-    long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */
+    long next_panel; /* distance in floats from the weights of a panel to those that are read
+                        next */
+    long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, and is skipped there;
+                        begin = -M and end = K: no row is */
+    const char *next; /* the address that the first tile of some columns prefetches, advanced by
+                         `pace` bytes for each k */
+    long next_step, pace; /* the tile below it begins next_step bytes later; see v_pace */
 };
 
 /* Computes `count` tiles of a product one below the other, the first at row m and column n. */
 typedef void cr_tiles(const struct cr_product *p, long m, long n, long count);
 
-/* The tiles of one width, by height. */
+/* The tiles of one width in vectors, by their height in rows. */
 struct cr_tile_set {
-    int height; /* at most */
+    int height; /* the greatest height */
     cr_tiles *const *of_height;
 };
 
@@ -82,7 +84,7 @@ static int cr_has_plain(void)
     return 1;
 }
 
-/* The instances of the template; the order matters. */
+/* The template for each instruction set; the order matters. */
 /* clang-format off */
 #include "vector_plain.h"
 #include "runtime.inc"
@@ -112,7 +114,7 @@ static int cr_has_avx512(void)
 
 #if CR_NEON /* only for neon */
 /* only for neon */
-/* A part of every aarch64. */
+/* Every aarch64 has NEON. */
 static int cr_has_neon(void)
 {
     return 1;
@@ -123,7 +125,8 @@ static int cr_has_neon(void)
 #endif /* only for neon */
 /* clang-format on */
 
-/* A runtime, and a function that returns true if processor and operating system support its instruction set. */
+/* A runtime, and a function that returns true if the processor and the operating system support its
+ * instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);

@@ -1,22 +1,24 @@
 /*
- * sampler.c - see sampler.h.
+ * sampler.c - chooses the next token; see sampler.h.
  *
- * Nothing is sorted.  Logits are compared as unsigned integers of the same order, called keys.  A
- * radix select finds the smallest key that is kept: for each digit, the masses of tokens are added
- * up by the value of the digit, and the digit is the value at which the sum from above reaches the
- * limit.
+ * Nothing is sorted.  Logits are compared by keys: unsigned integers in the same order.  A radix
+ * select finds the smallest key that is kept.  For each digit it adds up the masses of tokens by
+ * the value of the digit.  The digit of the smallest key is the value at which the sum, from the
+ * largest value down, reaches the limit.
  */
 #include "philox.h"
 #include "sampler.h"
 #include "vector.h"
 
-/* The tokens that are kept: those with larger keys, and the first `ties` tokens with this key. */
+/* Describes the tokens that are kept: those with larger keys than `key`, and the first `ties`
+ * tokens with this key. */
 struct cr_cut {
     uint32_t key;
     long ties;
 };
 
-/* Returns the key of a logit: larger for larger logits, and equal for +0 and -0. */
+/* Returns the key of a logit: an integer that is larger for larger logits, and equal for +0 and
+ * -0. */
 CR_INLINE uint32_t cr_sample_key(float logit)
 {
     union {
@@ -26,8 +28,8 @@ CR_INLINE uint32_t cr_sample_key(float logit)
     return bits.u & 0x80000000u ? ~bits.u : bits.u | 0x80000000u;
 }
 
-/* Returns exp(x) for x <= 0, with a relative error of 3e-13; 0 below -700, and for -infinity. x
- * = m ln 2 + r; a Taylor polynomial of r is multiplied by 2^m through the exponent bits. */
+/* Returns exp(x) for x <= 0, with a relative error of 3e-13; 0 for x below -700.  For x = m ln 2 +
+ * r, multiplies a Taylor polynomial of r by 2^m, which is made of exponent bits. */
 CR_INLINE double cr_sample_exp(double x)
 {
     union {
@@ -72,8 +74,7 @@ static long cr_sample_first(const float *logits, long n)
     return at;
 }
 
-/* Computes the masses of the tokens whose mass was not set to 0; the most likely token has mass
- * 1. */
+/* Sets the masses of all tokens whose mass is not 0; the most likely token gets mass 1. */
 static void cr_sample_masses(const float *logits, long n, float best, double temperature,
                              double *mass)
 {
@@ -86,10 +87,10 @@ static void cr_sample_masses(const float *logits, long n, float best, double tem
 }
 
 /*
- * One step of a radix select: finds the next digit of the smallest key that is kept, among keys
- * that have the digits of `cut` where `known` is set.  It is the largest digit at which the mass of
- * keys with this digit or a larger one reaches the limit, else the smallest digit that occurs.
- * Adds the mass of larger digits to *above.
+ * One step of a radix select: returns the next digit of the smallest key that is kept.  Considers
+ * keys that have the digits of `cut` in the bits `known`.  The digit is the largest one for which
+ * the mass of keys with this digit or a larger one reaches the limit; if none is, the smallest one
+ * that occurs. Adds the mass of larger digits to *above.
  */
 static uint32_t cr_sample_digit(const float *logits, const double *mass, long n, double limit,
                                 const struct cr_cut *cut, uint32_t known, int shift, double *bucket,
@@ -116,8 +117,8 @@ static uint32_t cr_sample_digit(const float *logits, const double *mass, long n,
     return digit;
 }
 
-/* Selects the fewest most likely tokens whose masses reach the limit; all tokens if rounding
- * keeps the sum below it.  Tokens without mass are ignored. */
+/* Selects the fewest tokens, the most likely ones, whose masses add up to the limit; all tokens if
+ * rounding keeps the sum below it.  Ignores tokens without mass. */
 static struct cr_cut cr_sample_select(const float *logits, const double *mass, long n, double limit,
                                       double *bucket)
 {
@@ -139,7 +140,7 @@ static struct cr_cut cr_sample_select(const float *logits, const double *mass, l
     return cut;
 }
 
-/* Sets the masses of all tokens that are cut off to 0 and returns the sum of the others. */
+/* Sets the masses of all tokens that are not kept to 0, and returns the sum of the others. */
 static double cr_sample_apply(const float *logits, double *mass, long n, struct cr_cut cut)
 {
     double sum = 0;
@@ -153,7 +154,7 @@ static double cr_sample_apply(const float *logits, double *mass, long n, struct 
     return sum;
 }
 
-/* Returns 53 bits of the block for the position, as a number 0 <= u < 1. */
+/* Returns 53 random bits for the position, as a number 0 <= u < 1. */
 static double cr_sample_number(const struct cr_sampling *how, uint64_t position)
 {
     const uint32_t key[2] = {(uint32_t)how->seed, (uint32_t)(how->seed >> 32)};
@@ -172,7 +173,7 @@ CR_API long cr_sample(const struct cr_sampling *how, const float *logits, long n
     if (first < 0 || how->temperature == 0) {
         return first;
     }
-    for (long i = 0; i < n; i++) { /* to be counted at first */
+    for (long i = 0; i < n; i++) { /* not 0, so that cr_sample_masses sets it */
         mass[i] = logits[i] > -INFINITY;
     }
     if (how->top_k > 0 && how->top_k < n) {

@@ -20,24 +20,24 @@
 #include "api.h" /* only for crescent */
 
 struct cr_sampling {
-    double temperature;    /* 0: the most likely token is chosen, and the other fields are
+    double temperature;    /* 0: the most likely token is chosen, and the following fields are
                               ignored */
-    long top_k;            /* 0: any number */
-    double top_p;          /* 0, or 1 and more: all */
-    uint64_t seed, stream; /* stream: the number of the sequence, if there are several */
+    long top_k;            /* 0: no limit */
+    double top_p;          /* 0, or 1 and more: no limit */
+    uint64_t seed, stream; /* stream: the number of the sequence if there are several */
 };
 
 enum {
     CR_SAMPLE_BUCKETS = 2048,
-    CR_SAMPLE_NAN = -1, /* returned in place of a token: a logit is NaN */
-    CR_SAMPLE_NONE = -2 /* returned if no token is possible: all logits are -infinity */
+    CR_SAMPLE_NAN = -1, /* returned instead of a token if a logit is NaN */
+    CR_SAMPLE_NONE = -2 /* returned if all logits are -infinity, so that no token is possible */
 };
 
-/* The doubles of scratch memory for n tokens. */
+/* The doubles of scratch memory that cr_sample needs for n tokens. */
 #define CR_SAMPLE_SCRATCH(n) ((n) + CR_SAMPLE_BUCKETS)
 
-/* Returns the token at a position of a sequence, counted from 0, given the logits of n tokens;
- * or one of the values above.  An infinite logit is more likely than any finite one; several
+/* Returns the token at a position of a sequence, counted from 0, given the logits of n tokens; or
+ * CR_SAMPLE_NAN or CR_SAMPLE_NONE.  An infinite logit is more likely than any finite one; several
  * infinite logits share the mass. */
 CR_API long cr_sample(const struct cr_sampling *how, const float *logits, long n, uint64_t position,
                       double *scratch);

@@ -6,9 +6,10 @@
 #include "runtime.h" /* only for crescent */
 
 /*
- * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
- * machine lacks that instruction set or the name is none of these; for a null name, the fastest one
- * available.  If the processor has AMX, the process asks Linux for permission to use tiles.
+ * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain"; for a null name, the
+ * fastest one of this machine.  Returns null if the machine lacks the instruction set, or if the
+ * name is none of these.  If the processor has AMX, the process asks Linux for permission to use
+ * tiles.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 

@@ -1,8 +1,9 @@
 /*
- * vector.h - definitions that all instances of a template share.
+ * vector.h - definitions that the templates for all instruction sets share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
- * them.  It calls fma where it means one; the compiler must not fuse or reorder other operations.
+ * A template (*.inc) is written in terms of the vector types of vector_*.h and compiled once with
+ * each of them.  It calls fma where it means one; the compiler must not fuse or reorder other
+ * operations.
  */
 #ifndef CR_VECTOR_H
 #define CR_VECTOR_H
@@ -31,14 +32,14 @@
 #include <math.h>
 #include <stdint.h>
 
-/* For functions that are always inlined and may be unused. */
+/* Declares functions that are always inlined and may be unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define CR_INLINE static inline
 #endif
 
-/* A float and a word of 32 bits that may alias any element, f32 or i32. */
+/* A float and a 32-bit word that may alias elements of either type, f32 or i32. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float __attribute__((may_alias)) cr_float;
 typedef uint32_t __attribute__((may_alias)) cr_word;
@@ -47,7 +48,7 @@ typedef float cr_float;
 typedef uint32_t cr_word;
 #endif
 
-/* Pragmas for loops over a constant number of vectors, and for loops over very many. */
+/* Pragmas that unroll loops: over a constant number of vectors, and over very many items. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
 #define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
@@ -61,8 +62,8 @@ typedef uint32_t cr_word;
 
 #define CR_LEVEL(name) CR_NAME(name) /* only for gemm_bf16_bf16, gemm_q8_int8, gemm_q4_int8 */
 
-/* 1.5 2^23: x + CR_ROUND, for a small x, has the nearest integer n in its low bits.  v_pow2(x + CR_ROUND)
- * returns 2^n: it shifts n into the exponent. */
+/* 1.5 2^23.  For a small x, x + CR_ROUND has the integer n nearest to x in its low bits.  v_pow2(x
+ * + CR_ROUND) returns 2^n, as it shifts n into the exponent. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f

@@ -1,8 +1,8 @@
 /*
- * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
+ * vector_avx2.h - the vectors of the template runtime.inc for AVX2: 8 floats in a register.
  *
- * From here to vector_end.h functions are compiled for AVX2, FMA and F16C, whatever the
- * flags of the compiler.
+ * From here to vector_end.h, functions are compiled for AVX2, FMA and F16C, whatever the flags of
+ * the compiler are.
  */
 #ifndef CR_VECTOR_AVX2_H
 #define CR_VECTOR_AVX2_H
@@ -19,10 +19,11 @@
 #define CR_NAME(name) name##_avx2
 #define VF __m256
 #define CR_W 8
-#define CR_MOST_ROWS 6 /* of a tile of gemm */
+#define CR_MOST_ROWS 6 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
-#define CR_BESIDE 4 /* exponentials at once */
-/* A band does without tiles of one vector: their fma wait for one another, so that two vectors take as long. */
+#define CR_BESIDE 4 /* exponentials computed at the same time */
+/* A product by a band needs no tiles of one vector: their fma wait for one another, so tiles of two
+ * take as long. */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1) /* only for few_rows, uneven_columns */
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_4(T, 3)
@@ -36,8 +37,8 @@
 #define v_load_low(p) _mm256_castsi256_ps(_mm256_slli_epi32(v_words(p), 16)) /* only for bf16 */
 #define v_load_high(p) _mm256_castsi256_ps(_mm256_and_si256(v_words(p), v_high)) /* only for bf16 */
 #define v_load_f16(p) _mm256_cvtph_ps(_mm_loadu_si128((const void *)(p))) /* only for f16, q8, q4 */
-/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move
- * sums between registers and to memory. */
+/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move sums
+ * between registers and memory. */
 #define v_fma_into(sum, x, w)                                                                      \
     __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -68,11 +69,11 @@
 #define CR_SELECT(a, b, c)                                                                         \
     _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
 
-/* b where a < 0, else c */
+/* Returns b in lanes where a < 0, else c. */
 #define v_if_negative(a, b, c)                                                                     \
     _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_LT_OQ))
 
-/* A mask of the first n lanes. */
+/* Returns a mask of the first n lanes. */
 CR_INLINE __m256i v_first_avx2(int n)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -95,7 +96,7 @@ CR_INLINE __m256 v_pow2_avx2(__m256 t)
     return _mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(0x3f800000)));
 }
 
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2); returns m. */
 CR_INLINE __m256 v_split_avx2(__m256 x, __m256 *e)
 {
     __m256i root = _mm256_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
@@ -105,7 +106,7 @@ CR_INLINE __m256 v_split_avx2(__m256 x, __m256 *e)
     return _mm256_castsi256_ps(_mm256_add_epi32(mantissa, root));
 }
 
-/* Transposes 8 x 8: first inside squares of 4 x 4, then the squares. */
+/* Transposes 8 x 8 floats: first inside squares of 4 x 4, then the squares. */
 CR_INLINE void v_transpose_avx2(__m256 *t)
 {
     __m256d pair[8];
@@ -136,7 +137,8 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+/* Reduces x: lane l is combined with lane l + 4, then l + 2, then l + 1 by OP; the result is in
+ * lane 0. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \

@@ -1,8 +1,8 @@
 /*
- * vector_avx512.h - the vectors of the template runtime.inc, 16 floats in an AVX-512 register.
+ * vector_avx512.h - the vectors of the template runtime.inc for AVX-512: 16 floats in a register.
  *
- * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
- * of the compiler.
+ * From here to vector_end.h, functions are compiled for AVX-512, whatever the flags of the compiler
+ * are.
  */
 #ifndef CR_VECTOR_AVX512_H
 #define CR_VECTOR_AVX512_H
@@ -21,9 +21,9 @@
 #define CR_NAME(name) name##_avx512
 #define VF __m512
 #define CR_W 16
-#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_MOST_ROWS 12 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
-#define CR_BESIDE 4 /* exponentials at once */
+#define CR_BESIDE 4 /* exponentials computed at the same time */
 #define CR_TILES_1(T) CR_HEIGHTS_8(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
@@ -65,7 +65,7 @@
 #define CR_SELECT(a, b, c)                                                                         \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_NEQ_UQ), c, b)
 
-/* b where a < 0, else c */
+/* Returns b in lanes where a < 0, else c. */
 #define v_if_negative(a, b, c)                                                                     \
     _mm512_mask_blend_ps(_mm512_cmp_ps_mask(a, _mm512_setzero_ps(), _CMP_LT_OQ), c, b)
 
@@ -81,7 +81,7 @@ CR_INLINE __m512 v_pow2_avx512(__m512 t)
     return _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f800000)));
 }
 
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2); returns m. */
 CR_INLINE __m512 v_split_avx512(__m512 x, __m512 *e)
 {
     __m512i root = _mm512_set1_epi32(0x3f3504f3); /* sqrt(1/2) */
@@ -91,11 +91,11 @@ CR_INLINE __m512 v_split_avx512(__m512 x, __m512 *e)
     return _mm512_castsi512_ps(_mm512_add_epi32(mantissa, root));
 }
 
-/* The 128-bit quarters 0 and 2 of a and of b; quarters 1 and 3. */
+/* Select quarters, of 128 bits each, of a and then of b: quarters 0 and 2, and quarters 1 and 3. */
 #define CR_EVEN_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0x88)
 #define CR_ODD_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0xdd)
 
-/* Transposes 16 x 16: first inside squares of 4 x 4, then the squares. */
+/* Transposes 16 x 16 floats: first inside squares of 4 x 4, then the squares. */
 CR_INLINE void v_transpose_avx512(__m512 *t)
 {
     __m512d pair[16];
@@ -133,7 +133,8 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+/* Reduces x: lane l is combined with lane l + 8, then l + 4, l + 2 and l + 1 by OP; the result is
+ * in lane 0. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \

@@ -1,5 +1,5 @@
 /*
- * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
+ * vector_neon.h - the vectors of the template runtime.inc for NEON: 4 floats in a register.
  *
  * Every aarch64 has these instructions, so functions need no target attribute.  The 16 lanes of a
  * reduction are four registers.
@@ -11,9 +11,9 @@
 #define CR_NAME(name) name##_neon
 #define VF float32x4_t
 #define CR_W 4
-#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_MOST_ROWS 12 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile */
-#define CR_BESIDE 4 /* exponentials at once */
+#define CR_BESIDE 4 /* exponentials computed at the same time */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_3(T) CR_HEIGHTS_8(T, 3)
@@ -21,7 +21,7 @@
 #define CR_HALF_VECTORS 4 /* only for bf16, f16 */
 #define CR_HALF_TILES(T) CR_TILES_4(T) /* only for bf16, f16 */
 
-/* Vectors that may alias any element, with no alignment beyond that of an element. */
+/* A vector that may alias any element, and is aligned only as an element is. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 
@@ -36,15 +36,15 @@ typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 #define v_stream_end() ((void)0)
 #define v_set1(x) vdupq_n_f32(x)
 #define v_fma(a, b, c) vfmaq_f32(c, a, b)
-/* Like the x86 instructions: b if the operands are equal or unordered. */
+/* Return b if the operands are equal or unordered, like the instructions of x86. */
 #define v_min(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
 #define v_max(a, b) vbslq_f32(vcgtq_f32(a, b), a, b)
-/* NaN if either is, and +0 is larger than -0. */
+/* Return NaN if either operand is NaN; +0 is larger than -0. */
 #define v_smaller(a, b) vminq_f32(a, b)
 #define v_larger(a, b) vmaxq_f32(a, b)
 #define v_nan_or(x, other) vbslq_f32(vceqq_f32(x, x), other, x)
 
-/* Loads and stores of the first n lanes, at least one. */
+/* Load and store the first n lanes, at least one. */
 #define v_load_n(p, n) v_load_or_neon(p, n, vdupq_n_f32(0.0f))
 #define v_load_or(p, n, fill) v_load_or_neon(p, n, fill)
 #define v_store_n(p, x, n) v_store_n_neon(p, x, n)
@@ -59,7 +59,7 @@ typedef uint32x4_t __attribute__((may_alias, aligned(4))) cr_words_4;
 #define v_if_negative(a, b, c) vbslq_f32(vcltzq_f32(a), b, c)
 #define CR_SELECT(a, b, c) vbslq_f32(vceqzq_f32(a), c, b)
 
-/* 1 in the lanes of a mask, else 0. */
+/* Returns 1 in the lanes of a mask, 0 in the others. */
 CR_INLINE float32x4_t v_one_if_neon(uint32x4_t mask)
 {
     return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(CR_ONE)));
@@ -75,7 +75,7 @@ CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill
     return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
 }
 
-/* Stores the first n lanes; the memory at p may end after the last of them. */
+/* Stores the first n lanes; the memory at p may end behind the last of them. */
 CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
 {
     if (n >= CR_W) {
@@ -102,7 +102,7 @@ CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
     return vreinterpretq_f32_u32(vaddq_u32(bits, vdupq_n_u32(0x3f800000u)));
 }
 
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2); returns m. */
 CR_INLINE float32x4_t v_split_neon(float32x4_t x, float32x4_t *e)
 {
     uint32x4_t root = vdupq_n_u32(0x3f3504f3u); /* sqrt(1/2) */
@@ -112,7 +112,7 @@ CR_INLINE float32x4_t v_split_neon(float32x4_t x, float32x4_t *e)
     return vreinterpretq_f32_u32(vaddq_u32(mantissa, root));
 }
 
-/* The even and the odd 64-bit halves of a and b. */
+/* Returns the even 64-bit halves of a and b; the next function returns the odd ones. */
 CR_INLINE float32x4_t v_even_halves_neon(float32x4_t a, float32x4_t b)
 {
     return vcombine_f32(vget_low_f32(a), vget_low_f32(b));
@@ -123,7 +123,7 @@ CR_INLINE float32x4_t v_odd_halves_neon(float32x4_t a, float32x4_t b)
     return vcombine_f32(vget_high_f32(a), vget_high_f32(b));
 }
 
-/* Transposes 4 x 4: first inside squares of 2 x 2, then the squares. */
+/* Transposes 4 x 4 floats: first inside squares of 2 x 2, then the squares. */
 CR_INLINE void v_transpose_neon(float32x4_t *t)
 {
     float32x4_t even_top = vtrn1q_f32(t[0], t[1]), odd_top = vtrn2q_f32(t[0], t[1]);
@@ -141,7 +141,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+/* Reduces x: lane l is combined with lane l + 2, then l + 1 by OP; the result is in lane 0. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, vextq_f32(x, x, 2));                                                             \
@@ -149,7 +149,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     } while (0)
 
 /*
- * x w + sum for a number x in lane 0 of a register: fmla by element.  It is loaded by an
+ * x w + sum for a number x in lane 0 of a register: fmla by element.  The number is loaded by an
  * instruction that the compiler cannot change.  Otherwise the compiler may load it into all lanes
  * at once (ld1r), which occupies the multiplier's port, or load it early, which takes registers
  * that a tile of gemm needs.

@@ -1,14 +1,14 @@
 /*
- * vector_plain.h - the vectors of the template runtime.inc, one float wide.
+ * vector_plain.h - the vectors of the template runtime.inc for plain C: one float.
  *
- * This is C for any compiler and any machine: it defines what the other
- * instruction sets must compute, bit for bit.
+ * This is C for any compiler and any machine.  It defines, bit for bit, what the other instruction
+ * sets must compute.
  */
 #ifndef CR_VECTOR_PLAIN_H
 #define CR_VECTOR_PLAIN_H
 
-/* Compiled at -O1 for x86: there the fastest of these functions wait for fma, which is emulated on the only
- * processors that run them, and -O2 takes half as long again to compile them. */
+/* Compiled with -O1 on x86: only processors without fma run these functions, and the fastest of
+ * them wait for fma, which is emulated; -O2 would take half as long again to compile them. */
 #if CR_X86 && defined(__OPTIMIZE__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O1")
@@ -19,10 +19,10 @@
 #define CR_NAME(name) name##_plain
 #define VF float
 #define CR_W 1 /* floats in a vector */
-#define CR_MOST_ROWS 4 /* of a tile of gemm */
+#define CR_MOST_ROWS 4 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* the preferred width of a tile */
-#define CR_BESIDE 1 /* exponentials at once */
-/* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
+#define CR_BESIDE 1 /* exponentials computed at the same time */
+/* Tiles of 3 and 4 vectors have one row, as higher ones take long to compile. */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1) /* only for few_rows, uneven_columns */
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_3(T) T(1, 3)
@@ -43,7 +43,7 @@
 #define v_fold(OP, x) ((void)0)
 #define v_transpose(t) ((void)(t))
 
-/* The first n lanes only; a vector of one lane is always whole. */
+/* Load and store only the first n lanes; a vector of one lane is always whole. */
 #define v_load_n(p, n) ((void)(n), v_load(p))
 #define v_load_or(p, n, fill) ((void)(n), v_load(p))
 #define v_store_n(p, x, n) ((void)(n), v_store(p, x))
@@ -61,13 +61,13 @@
 #define v_if_negative(a, b, c) ((a) < 0.0f ? (b) : (c))
 #define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
 
-/* A float and its bits. */
+/* A float, and access to its bits. */
 union cr_bits {
     float f;
     uint32_t u;
 };
 
-/* Like the x86 instructions: returns b if the operands are equal or unordered. */
+/* Returns b if the operands are equal or unordered, like the instruction of x86. */
 CR_INLINE float v_min_plain(float a, float b)
 {
     return a < b ? a : b;
@@ -106,7 +106,7 @@ CR_INLINE float v_pow2_plain(float t)
     return bits.f;
 }
 
-/* Splits a normal x > 0 into m 2^e with m between sqrt(1/2) and sqrt(2). */
+/* Splits x > 0 that is normal into m 2^e with m between sqrt(1/2) and sqrt(2); returns m. */
 CR_INLINE float v_split_plain(float x, float *e)
 {
     union cr_bits bits = {x};
