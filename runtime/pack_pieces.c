@@ -1,13 +1,14 @@
 #include "pack_pieces.h"
 
-/* The grid of pieces: each has at most rows x cols elements, and `across` pieces lie side by side.  The
- * grid begins `skew` columns before the layout, at the first column of a panel. */
+/* A grid that divides a layout into pieces.  Each has at most rows x cols elements, and `across` pieces are side
+ * by side. The grid begins `skew` columns before the layout, at the first column of a panel. */
 struct cr_grid {
-    int by_rows; /* runs of consecutive elements lie along rows, not columns */
+    int by_rows; /* runs of consecutive elements are along rows and not along columns */
     long rows, cols, skew, across;
 };
 
-/* Splits n into the fewest equal parts of at most `most`; returns their size, rounded up to 32. */
+/* Splits n into the fewest equal parts of at most `most`; returns the size of a part, rounded up to
+ * a multiple of 32. */
 static long cr_even_part(long n, long most)
 {
     long parts = (n + most - 1) / most;

@@ -2,7 +2,7 @@
 
 #include <stdint.h>
 
-/* Packs one column of a panel.  `tensor` points to the column's first element; null: zeros. */
+/* Packs one column of a panel.  `tensor` points to the first element of the column; null: the column is zeros. */
 static void cr_pack_column(const struct cr_weight_layout *p, const float *tensor, float *panels, long col)
 {
     float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
@@ -23,7 +23,7 @@ CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_l
     float *panels = to + p->first_col / CR_PANEL * p->panel_stride;
     if (((uintptr_t)panels | (uintptr_t)p->panel_stride * sizeof *panels) % 64)
         rt->pack(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
-    else /* stores that bypass the cache: the weights are read only after all are packed */
+    else /* by stores that bypass the cache, as weights are read only when all are packed */
         rt->pack_stream(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
     long end = p->first_col + p->cols;
     for (long n = whole; n < p->cols; n++)

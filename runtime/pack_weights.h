@@ -1,8 +1,8 @@
 /*
- * pack_weights.h - copies parameters into the layout in which kernels read them.
+ * pack_weights.h - copies parameters into the layout that kernels read.
  *
- * Small parameters (norm gains, biases) are copied unchanged.  A weight matrix is packed into
- * the column panels of the matrix product (runtime.h), and transposed if its strides say so.
+ * Small parameters (norm gains, biases) are copied unchanged.  A weight matrix is packed into the
+ * column panels of the matrix product (runtime.h); its strides tell whether it is transposed.
  * Several matrices can share the panels: [Wq Wk Wv] side by side.
  */
 #ifndef CR_PACK_WEIGHTS_H
@@ -19,7 +19,7 @@
  * weights[target + k * cols + n].
  */
 struct cr_weight_layout {
-    int param; /* index of the parameter */
+    int param; /* the index of the parameter */
     long source, rows, cols, row_stride, col_stride;
     long target, panel_stride, first_col;
     int last;
