@@ -19,8 +19,8 @@
 struct settling {
     struct cr_onnx_script *script;
     int node; /* the node that the current term is translated from */
-    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: the cuts of its term, see
-                                            cr_onnx_term */
+    signed char (*values)[CR_ONNX_RANK]; /* by value of the graph: the lengths that the axes of its
+                                            term are cut to; see struct cr_onnx_term */
     struct cr_term_map made;
     struct cr_error *error;
 };

@@ -18,7 +18,7 @@ struct cr_accumulation {
     int micro_batch, update;     /* the numbers of the two entries */
     float *sums;                 /* one block for each level of the tree of micro-batches */
     int64_t floats;              /* the size of a block */
-    int64_t whole; /* the size of the begin of a block: the outputs that one rank adds up as a
+    int64_t whole; /* the size of a block's first part: the outputs that one rank adds up as a
                       whole */
     bool *in_parts; /* by output of micro_batch: each rank adds up some of its rows; see
                        sum_parts.h */

@@ -80,8 +80,9 @@ struct cr_wordpiece_tables {
     int64_t longest; /* the most characters of a word; a longer word is unknown */
 };
 
-/* The tokens of CR_UNIGRAM_HEAD bytes or more are looked up only up to the length of the longest
- * one that begins with the same bytes, by their hash. */
+/* At each position of a text, tokens are looked up only up to the length of the longest token with
+ * the same first CR_UNIGRAM_HEAD bytes; CR_UNIGRAM_HEADS is the size of the hash table of these
+ * lengths. */
 enum { CR_UNIGRAM_HEAD = 4, CR_UNIGRAM_HEADS = 1 << 14 };
 
 /* The tables of a unigram language model. */

@@ -1,4 +1,4 @@
-/* unicode.c - characters and UTF-8; see unicode.h. */
+/* unicode.c - tests for case folding to several characters, and for valid UTF-8; see unicode.h. */
 #include "unicode.h"
 
 #include <utf8proc.h>
