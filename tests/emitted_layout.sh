@@ -200,7 +200,7 @@ count 1 '            rt->pack(HEAD_DIM, n_queries, queries, HEAD_DIM * CR_PANEL,
 count 2 '            a->k4_layers_self_attn_q_proj_k_proj_v_proj + batch * (4 * T * HEAD_DIM) + HIDDEN_SIZE +' "$T/experts.c"
 "$crescent" emit graphs/roformer.lua --isa plain -o "$T/pairs.c" >"$log" 2>&1
 report $? "emit graphs/roformer.lua"
-count 2 '            a->k4_0_attention_self_query_key_value_add + head * HEAD_DIM + HIDDEN_SIZE + 1,' "$T/pairs.c"
+count 2 '            a->attention_self_query_key_value_add + head * HEAD_DIM + HIDDEN_SIZE + 1,' "$T/pairs.c"
 count 1 '    rt->i32->iota(B * T, NUM_LOCAL_EXPERTS,' "$T/experts.c"
 count 1 '    const int *const in_ids = inputs[0]; /* ids[B, T] */' "$T/experts.c"
 
@@ -223,6 +223,26 @@ report $? "emit graphs/llama.lua --generate --ids"
 count 1 '    const long length_n = *(const int *)inputs[0]; /* n */' "$T/llama.c"
 count 1 'static void k9_model_layers_0_self_attn_rotary_sub(' "$T/llama.c"
 count 4 '            a->k7_layers_self_attn_q_proj_k_proj_v_proj + head * HEAD_DIM + HIDDEN_SIZE' "$T/llama.c"
+
+# The size of a tile has a name with the kernel's number. Layers that share code share an operand's name, and the
+# first layer's buffer is named beside that of the others. Packed weights have the shape of their matrix.
+"$crescent" emit graphs/llama.lua --isa plain -o "$T/tiles.c" >"$log" 2>&1
+report $? "emit graphs/llama.lua"
+count 1 'enum { K7_COLUMNS = 128 }; /* of an item */' "$T/tiles.c"
+count 1 'enum { K8_STEP_ROWS = 11 }; /* of a step of its loops */' "$T/tiles.c"
+count 1 '    for (long row = 0; row < T; row += K8_STEP_ROWS) {' "$T/tiles.c"
+count 1 '            rt->parallel(pool, (2 * INTERMEDIATE_SIZE + K7_COLUMNS - 1) / K7_COLUMNS, ' "$T/tiles.c"
+count 2 '                .x = arena + 5504, /* model.embed_tokens, then model.layers.#.ffn_residual[B, ' "$T/tiles.c"
+count 1 'static int llama_execute(' "$T/tiles.c"
+count 0 '    (void)weights' "$T/tiles.c"
+cat >"$T/option.lua" <<'EOF'
+local o = options { k1_columns = 512 }
+return {y = matmul(input("x", {4, o.k1_columns}), param("w", {o.k1_columns, o.k1_columns}))}
+EOF
+"$crescent" emit "$T/option.lua" --isa plain -o "$T/option.c" >"$log" 2>&1
+report $? "emit a script with an option k1_columns"
+count 1 'enum { OPTION_K1_COLUMNS = 512 }; /* options of the script */' "$T/option.c"
+check "a script with an option k1_columns" cc $strict -c "$T/option.c" -o "$T/i.o"
 
 # An imported model has no options; the bounds of its lengths and the strides of panels have names.
 "$crescent" emit tests/exports/gpt2_dynamic.onnx --length batch=4 --length seq=12 --isa plain -o "$T/imported.c" \
@@ -258,7 +278,7 @@ wide="graphs/gpt2_block.lua --set n_embd=512 --set n_head=8"
 report $? "emit $wide"
 "$crescent" emit graphs/gpt2_block.lua --set T=1 -o "$T/row.c" >"$log" 2>&1
 report $? "emit --set T=1"
-count 1 '        rt->parallel(pool, 3 * N_EMBD / 128, ' "$T/wide.c"
+count 1 '        rt->parallel(pool, 3 * N_EMBD / K1_COLUMNS, ' "$T/wide.c"
 for tiles in 'CR_TILES_3(CR_TILE)' 'CR_TILE(1, 8)'; do
     count 0 "$tiles" "$T/wide.c"
     count 1 "$tiles" "$T/row.c"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compiler/ir/identifiers.h"
 #include "compiler/ir/print_expr.h"
 
 enum {
@@ -42,7 +43,7 @@ static void print_loop(const struct cr_expr_printer *p, const struct cr_statemen
     if (s->step == 1)
         cr_put(p->text, "; %s++) {", var);
     else
-        cr_put(p->text, "; %s += %lld) {", var, (long long)s->step);
+        cr_put(p->text, "; %s += ", var), cr_print_size(p, s->step, s->step_size), cr_put(p->text, ") {");
 }
 
 static void print_assignment(const struct cr_expr_printer *p, const struct cr_statement *s)
@@ -156,6 +157,8 @@ static void print_scratch(struct cr_text *t, const struct cr_function *f, int nu
     bool sized = slot->offset && format->unit != (int)sizeof(float);
     const char *name = NULL;
     struct cr_text more = {0}, line = {0};
+    char note[256];
+    cr_put_kernel_number(note, sizeof note, slot->note, f->number);
     for (int i = 0; i < f->n_names; i++) {
         if (f->names[i].slot == number && name)
             cr_put(&more, ", *const %s = %s", f->names[i].text, name);
@@ -169,10 +172,10 @@ static void print_scratch(struct cr_text *t, const struct cr_function *f, int nu
     if (slot->offset)
         cr_put(&line, " + %lld", (long long)slot->offset);
     cr_put(&line, "%s%s;", sized ? ")" : "", more.length ? more.data : "");
-    if (line.length + strlen(slot->note) > MOST_BEFORE_NOTE)
-        cr_put(t, "%*s/* %s */\n", INDENT, "", slot->note);
+    if (line.length + strlen(note) > MOST_BEFORE_NOTE)
+        cr_put(t, "%*s/* %s */\n", INDENT, "", note);
     else
-        cr_put(&line, " /* %s */", slot->note);
+        cr_put(&line, " /* %s */", note);
     cr_put_line(t, INDENT, "%s", line.data);
     free(more.data);
     free(line.data);
@@ -202,10 +205,30 @@ static void print_slots(struct cr_text *t, const struct cr_function *f)
     }
 }
 
-void cr_emit_function(struct cr_text *text, const struct cr_function *f,
-                      struct cr_span *statements)
+/* Declares the names of the sizes of tiles that a function's text, or its number of items, uses. */
+static void print_tiles(struct cr_text *t, const struct cr_function *f, const char *text)
 {
-    print_comment(text, f);
+    struct cr_text items = {0};
+    char name[CR_SIZE_NAME];
+    bool levels[2] = {false, false}, any = false;
+    cr_emit_items(&items, f);
+    for (int i = 0; i < CR_TILE_NAMES; i++) {
+        if (!f->tiles[i])
+            continue;
+        cr_put_kernel_number(name, sizeof name, f->sizes->names[CR_NAME_TILES + i].text, f->number);
+        if (!cr_has_identifier(text, name) && !cr_has_identifier(items.data, name))
+            continue;
+        cr_put(t, "%s%s = %lld", any ? ", " : "enum { ", name, (long long)f->tiles[i]);
+        levels[i % CR_TILE_LEVELS > 0] = any = true;
+    }
+    if (any)
+        cr_put(t, " }; /* of %s */\n", !levels[1] ? "an item" : levels[0] ? "an item, and of a step of its loops"
+                                                                        : "a step of its loops");
+    free(items.data);
+}
+
+static void print_definition(struct cr_text *text, const struct cr_function *f, struct cr_span *statements)
+{
     print_struct(text, f);
     cr_put(text,
            "static void k%d_%s(const void *args, long begin, long end, float *scratch)\n{\n"
@@ -215,6 +238,22 @@ void cr_emit_function(struct cr_text *text, const struct cr_function *f,
     print_slots(text, f);
     print_body(text, f, statements);
     cr_put(text, "}\n");
+}
+
+void cr_emit_function(struct cr_text *text, const struct cr_function *f,
+                      struct cr_span *statements)
+{
+    struct cr_text definition = {0};
+    print_definition(&definition, f, statements);
+    print_comment(text, f);
+    if (f->sizes)
+        print_tiles(text, f, definition.data);
+    for (int i = 0; statements && i < f->n_body; i++) {
+        statements[i].begin += text->length;
+        statements[i].end += text->length;
+    }
+    cr_put_bytes(text, definition.data, definition.length);
+    free(definition.data);
 }
 
 void cr_emit_items(struct cr_text *text, const struct cr_function *f)

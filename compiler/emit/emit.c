@@ -2,7 +2,6 @@
  * entries. */
 #include "emit.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,6 +172,20 @@ static bool starts_functions(const struct cr_program *p, const struct cr_entry *
     return false;
 }
 
+/* True if the arguments of some function lie in a space. */
+static bool binds_space(const struct cr_program *p, const struct cr_entry *entry, enum cr_space space)
+{
+    struct cr_step_walk walk = cr_walk_entry(p, entry, false);
+    for (const struct cr_step *step; (step = cr_next_step(&walk));)
+        for (int i = 0; cr_step_is(step, CR_STEP_PARALLEL) && i < cr_n_operands(p, step); i++) {
+            const struct cr_binding *b = cr_operand_binding(p, step, i);
+            if (b->space == space || (b->first_differs && b->first.space == space) ||
+                (b->last_differs && b->last.space == space))
+                return true;
+        }
+    return false;
+}
+
 /* Prints the body of an entry that has steps.  The scratch memory of all threads comes after the
  * arena proper. */
 static void print_work(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry,
@@ -185,7 +198,10 @@ static void print_work(struct cr_text *t, const struct cr_program *p, const stru
            (long long)(entry->arena_bytes / (int64_t)sizeof(float)));
     print_ports(t, p, entry);
     print_lengths(t, p);
-    cr_put(t, "    (void)weights, (void)inputs;\n");
+    if (!binds_space(p, entry, CR_SPACE_WEIGHTS))
+        cr_put(t, "    (void)weights;\n");
+    if (!p->n_lengths && !binds_space(p, entry, CR_SPACE_INPUT) && !binds_space(p, entry, CR_SPACE_STATE))
+        cr_put(t, "    (void)inputs;\n");
     if (!starts_functions(p, entry))
         cr_put(t, "    (void)rt, (void)pool, (void)outputs, (void)scratch, (void)scratch_floats;\n");
     emit_steps(t, p, entry, steps);
@@ -201,9 +217,9 @@ static void print_entry(struct cr_text *t, const struct cr_program *p, const str
     bool exchanges = p->ranks || cr_exchanges(p);
     cr_put(t,
            "\n/* Computes the outputs%s%s. */\n"
-           "int %s(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,\n"
-           "    const void *const *inputs, void *const *outputs, float *arena%s)\n{\n",
-           *plain ? " of " : "", plain, name, exchanges ? ", struct cr_ranks *ranks" : "");
+           "int %s(const struct cr_runtime *rt, struct cr_pool *pool,\n"
+           "    const float *weights, const void *const *inputs, void *const *outputs, float *arena%s)\n{\n",
+           *plain ? " of " : "", plain, name, exchanges ? ",\n    struct cr_ranks *ranks" : "");
     if (p->ranks)
         cr_put(t, "    const int rank = ranks->rank;\n    (void)rank;\n");
     else if (exchanges)
@@ -230,21 +246,6 @@ static void print_functions(struct cr_text *text, const struct cr_program *progr
         print_entry(text, program, &program->entries[i], spans ? spans->steps : NULL);
 }
 
-static bool is_of_identifier(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-/* True if an identifier occurs in a text as a whole word. */
-static bool has_identifier(const char *text, const char *identifier)
-{
-    size_t length = strlen(identifier);
-    for (const char *at = text; (at = strstr(at, identifier)); at += length)
-        if ((at == text || !is_of_identifier(at[-1])) && !is_of_identifier(at[length]))
-            return true;
-    return false;
-}
-
 /* Prints an enum of the script's options, and another one of the names for sums of sizes that
  * occur in `functions`, the text of the functions. */
 static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, const char *functions)
@@ -253,7 +254,7 @@ static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, 
     for (int i = CR_OPTION_NAMES; i < sizes->n_names; i++) {
         const struct cr_size_name *name = &sizes->names[i];
         struct cr_text *line = *name->sum ? &sums : &options;
-        if (i == sizes->ranks_name || (*name->sum && !has_identifier(functions, name->text)))
+        if (i == sizes->ranks_name || (*name->sum && !cr_has_identifier(functions, name->text)))
             continue;
         cr_put(line, "%s%s = ", line->length ? ", " : "enum { ", name->text);
         if (*name->sum)
@@ -264,7 +265,7 @@ static void put_names(struct cr_text *text, const struct cr_named_sizes *sizes, 
     if (options.length)
         cr_put_line(text, 0, "%s }; /* %s */", options.data,
                     sizes->no_options ? "bounds of lengths" : "options of the script");
-    if (sizes->ranks_name && has_identifier(functions, "RANKS"))
+    if (sizes->ranks_name && cr_has_identifier(functions, "RANKS"))
         cr_put(text, "enum { RANKS = %lld }; /* processes among which the model is split */\n",
                (long long)sizes->names[sizes->ranks_name].value);
     if (sums.length)

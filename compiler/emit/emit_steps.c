@@ -247,18 +247,26 @@ void cr_emit_shape(struct cr_text *t, const struct cr_program *p, const struct c
     cr_put(t, "]");
 }
 
-/* Prints a comment with the name and the shape of the buffer that is bound to an argument; in a
- * loop over layers, of the first layer's buffer.  The columns of packed weights are rounded up to
- * whole panels. */
-static void print_buffer_comment(struct cr_text *t, const struct cr_program *p,
-                                 const struct cr_binding *b, bool packed)
+/* Writes the name of the buffer that iteration i of a loop over layers binds to an argument, with # in place of its
+ * numbers. */
+static void name_bound(char plain[128], const struct cr_program *p, const struct cr_binding *b, int i)
 {
-    const struct cr_buffer *buffer = &p->buffers[p->bound[b->first_buffer].what];
-    char plain[128];
+    cr_plain_scope(plain, 128, p->buffers[p->bound[b->first_buffer + i].what].name);
+}
+
+/* Prints the name and the shape of the buffer that is bound to an argument.  If the first layer of a loop binds a buffer
+ * with another name than the next one, prints both names.  Packed weights have the shape of the matrix. */
+static void print_buffer_comment(struct cr_text *t, const struct cr_program *p, const struct cr_layers *loop,
+                                 const struct cr_binding *b, const struct cr_slot *slot)
+{
+    char plain[128], next[128];
     struct cr_text shape = {0};
-    cr_plain_scope(plain, sizeof plain, buffer->name);
-    cr_emit_shape(&shape, p, buffer);
-    cr_put(t, " /* %s%s%s */", plain, shape.data, packed ? ", whole panels" : "");
+    name_bound(plain, p, b, 0);
+    name_bound(next, p, b, loop && loop->count > 1);
+    cr_emit_shape(&shape, p, &p->buffers[p->bound[b->first_buffer].what]);
+    cr_put(t, " /* %s%s%s%s%s */", plain, strcmp(plain, next) != 0 ? ", then " : "",
+           strcmp(plain, next) != 0 ? next : "", slot->packed && slot->note ? slot->note : shape.data,
+           slot->packed ? ", packed" : "");
     free(shape.data);
 }
 
@@ -276,7 +284,7 @@ void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
         cr_emit_binding(t, p, walk->loop, cr_operand_binding(p, step, i), f->slots[i].format);
         cr_put(t, ",");
         if (f->slots[i].kind == CR_SLOT_ARGUMENT)
-            print_buffer_comment(t, p, cr_operand_binding(p, step, i), f->slots[i].packed);
+            print_buffer_comment(t, p, walk->loop, cr_operand_binding(p, step, i), &f->slots[i]);
         cr_put(t, "\n");
     }
     cr_put(t, "%*s};\n", indent + 4, "");

@@ -9,6 +9,7 @@
 #include "compiler/files/writer.h"
 #include "compiler/ir/mem.h"
 #include "compiler/ir/identifiers.h"
+#include "compiler/ir/unwind.h"
 #include "generate.h"
 #include "literals.h"
 #include "required_runtime.h"
@@ -625,23 +626,25 @@ static void print_model(struct cr_text *t, const struct cr_standalone *w, struct
                         uint64_t *done)
 {
     const struct cr_program *p = w->p;
+    const char *text = p->text;
     cr_put(t, "/* ---- what the kernels call ---- */\n\n");
     cr_add_runtime(t, "runtime/types.h", done, cr_is_needed, needs);
     cr_put(t, "\n");
     cr_put_needed_structures(t, needs);
     cr_put_ranks_type(t, w);
-    cr_put(t, "\n/* ---- the model ---- */\n\n");
-    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
-        char execute[128];
-        cr_entry_function(execute, sizeof execute, p, e, "execute");
-        cr_put(t,
-               "static int %s(const struct cr_runtime *rt, struct cr_pool *pool,\n"
-               "    const float *weights, const void *const *inputs, void *const *outputs, float "
-               "*arena%s);\n",
-               execute, p->ranks ? ",\n    struct cr_ranks *ranks" : "");
-    }
+    cr_put(t, "\n/* ---- the model ---- */\n");
     cr_put_literals(t, p, true);
-    cr_put_bytes(t, p->text, p->text_length);
+    for (const struct cr_entry *e = p->entries; e < p->entries + p->n_entries; e++) {
+        char execute[128], head[160];
+        cr_entry_function(execute, sizeof execute, p, e, "execute");
+        snprintf(head, sizeof head, "\nint %s(", execute);
+        const char *begin = strstr(text, head);
+        CR_CHECK(begin);
+        cr_put_bytes(t, text, (size_t)(begin + 1 - text));
+        cr_put(t, "static ");
+        text = begin + 1;
+    }
+    cr_put_bytes(t, text, strlen(text));
 }
 
 /* Prints the parts of the runtime that the header's functions call. */

@@ -213,6 +213,20 @@ static char *short_name(const char *name, size_t most)
     return plain;
 }
 
+static bool is_of_identifier(char c)
+{
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '_';
+}
+
+bool cr_has_identifier(const char *text, const char *identifier)
+{
+    size_t length = strlen(identifier);
+    for (const char *at = text; (at = strstr(at, identifier)); at += length)
+        if ((at == text || !is_of_identifier(at[-1])) && !is_of_identifier(at[length]))
+            return true;
+    return false;
+}
+
 char cr_upper(char c)
 {
     return (char)(c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c);

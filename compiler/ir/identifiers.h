@@ -3,7 +3,8 @@
  *
  * Whatever the names are, these forms ensure that no two identifiers are equal:
  *
- *   kernels       k<number>_<title>, the number being the kernel's own
+ *   kernels       k<number>_<title>, the number being the kernel's own; the sizes of its tiles
+ *                 K<number>_ROWS and so on, which no option of the script is called
  *   fields        of a kernel's arguments: the name itself, or v<operand>_<name> where it is taken
  *                 or is of this form
  *   ports         in_<name> and out_<name>, <MODEL>_IN_<NAME>_ELEMENTS
@@ -46,6 +47,9 @@ char *cr_model_name(const char *name);
 
 /* Gives inputs, or outputs, identifiers that differ even if case is ignored; allocates them. */
 void cr_identify_ports(struct cr_port *ports, int n, const char *model);
+
+/* True if an identifier occurs in a text of C, other than as a part of a longer one. */
+bool cr_has_identifier(const char *text, const char *identifier);
 
 /* Returns a letter of ASCII as a capital, independent of the locale. */
 char cr_upper(char c);

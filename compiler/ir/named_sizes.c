@@ -9,11 +9,18 @@
 #include "intern.h"
 #include "runtime/types.h"
 
+/* By cr_tile_axis, and by level: the parts of the names of the sizes of tiles. */
+static const char *const axes[] = {"ROWS", "COLUMNS", "QUERIES", "KEYS", "HEADS", "DEPTH"};
+static const char *const levels[] = {"", "STEP_", "PART_"};
+
 struct cr_named_sizes *cr_named_sizes_new(void)
 {
     struct cr_named_sizes *sizes = cr_calloc(1, sizeof *sizes);
     sizes->names[CR_NAME_PANEL] = (struct cr_size_name){"CR_PANEL", "", CR_PANEL};
     sizes->names[CR_NAME_AHEAD] = (struct cr_size_name){"CR_AHEAD", "", 0};
+    for (int i = 0; i < CR_TILE_NAMES; i++)
+        snprintf(sizes->names[CR_NAME_TILES + i].text, CR_SIZE_NAME, "K%c_%s%s", CR_KERNEL_MARK,
+                 levels[i % CR_TILE_LEVELS], axes[i / CR_TILE_LEVELS]);
     sizes->n_names = CR_OPTION_NAMES;
     sizes->users = 1;
     return sizes;
@@ -102,7 +109,8 @@ int cr_size_of_powers(struct cr_named_sizes *sizes, struct cr_named_size size)
     if (!multiply(&above, size.number))
         return 0;
     for (int i = 0; i < sizes->n_sizes; i++)
-        if (sizes->sizes[i].value == size.value &&
+        if (sizes->sizes[i].value == size.value && sizes->sizes[i].number == size.number &&
+            sizes->sizes[i].divisor == size.divisor &&
             memcmp(sizes->sizes[i].power, size.power, sizeof size.power) == 0)
             return i + 1;
     *CR_PUSH(sizes->sizes, sizes->n_sizes, sizes->cap_sizes) = size;
@@ -360,6 +368,17 @@ int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_
         return factors;
     snprintf(text, bytes, "%s", shorter);
     return fewer;
+}
+
+void cr_put_kernel_number(char *to, size_t bytes, const char *text, int kernel)
+{
+    char number[16];
+    size_t digits = (size_t)snprintf(number, sizeof number, "%d", kernel), n = 0;
+    for (; *text && n + digits < bytes; text++) {
+        memcpy(to + n, *text == CR_KERNEL_MARK ? number : text, *text == CR_KERNEL_MARK ? digits : 1);
+        n += *text == CR_KERNEL_MARK ? digits : 1;
+    }
+    to[n] = '\0';
 }
 
 void cr_axis_text(const struct cr_length *length, const struct cr_named_sizes *sizes, int size, int64_t number,

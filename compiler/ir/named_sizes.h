@@ -14,17 +14,34 @@
 
 /* Limits of a table: the names, of which at most CR_MAX_OPTION_NAMES are not names of sums; the
  * bytes of a name and of the text of a sum. */
-enum { CR_MAX_SIZE_NAMES = 40, CR_MAX_OPTION_NAMES = 24, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
+enum { CR_MAX_SIZE_NAMES = 58, CR_MAX_OPTION_NAMES = 42, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
 
 /* The name of the head dimension, unless an option has this name. */
 #define CR_HEAD_DIM "HEAD_DIM"
+
+/* What a kernel's loops cut into tiles. */
+enum cr_tile_axis {
+    CR_TILE_ROWS,
+    CR_TILE_COLUMNS,
+    CR_TILE_QUERIES,
+    CR_TILE_KEYS,
+    CR_TILE_HEADS,
+    CR_TILE_DEPTH,
+    CR_TILE_AXES
+};
+
+/* The size of a tile: of an item, of a step of a loop inside it, of a step of another such loop. */
+enum { CR_TILE_LEVELS = 3, CR_TILE_NAMES = CR_TILE_AXES * CR_TILE_LEVELS };
 
 /*
  * The names that every table has: CR_PANEL, the columns of a packed panel (an enumerator of
  * runtime/types.h), and the distance in floats at which products prefetch weights, which is 0 in
  * a table that no product used.  Names of options follow, then names of sums.
  */
-enum { CR_NAME_PANEL, CR_NAME_AHEAD, CR_OPTION_NAMES };
+enum { CR_NAME_PANEL, CR_NAME_AHEAD, CR_NAME_TILES, CR_OPTION_NAMES = CR_NAME_TILES + CR_TILE_NAMES };
+
+/* In the names of the sizes of a kernel's tiles: stands for the number of the kernel. */
+#define CR_KERNEL_MARK '\1'
 
 struct cr_size_name {
     char text[CR_SIZE_NAME]; /* an identifier in C */
@@ -108,11 +125,15 @@ bool cr_is_named(const struct cr_named_sizes *sizes, int size);
 void cr_add_size_fact(struct cr_named_sizes *sizes, const struct cr_node *node,
                       const int axes[CR_MAX_RANK]);
 
-/* Writes a size as C, such as "3 * N_EMBD".  Returns the number of factors. */
+/* Writes a size as C, such as "3 * N_EMBD".  Returns the number of its factors.  The sizes of tiles have
+ * CR_KERNEL_MARK in their names. */
 int cr_size_text(const struct cr_named_sizes *sizes, int size, char *text, size_t bytes);
 
-/* Writes the size of an axis for readers: the name of its length if `length` is not null, else
- * its named size, else `number`. */
+/* Writes a text with the number of a kernel in place of each CR_KERNEL_MARK. */
+void cr_put_kernel_number(char *to, size_t bytes, const char *text, int kernel);
+
+/* Writes the size of an axis for readers: the name of its length, which is null if it has none, else its
+ * named size, else its number. */
 void cr_axis_text(const struct cr_length *length, const struct cr_named_sizes *sizes, int size, int64_t number,
                   char *text, size_t bytes);
 

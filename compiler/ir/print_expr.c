@@ -34,6 +34,15 @@ static const char *sign_of(const struct cr_expr_printer *p, enum cr_expr_op op)
     return p->as_c ? operators[op].sign : operators[op].word;
 }
 
+/* Writes the name of a size as the function's C has it; returns the number of its factors. */
+static int size_text(const struct cr_expr_printer *p, int size, char *text, size_t bytes)
+{
+    char name[512];
+    int factors = cr_size_text(p->f->sizes, size, name, sizeof name);
+    cr_put_kernel_number(text, bytes, name, p->f->number);
+    return factors;
+}
+
 /* Prints a number; in C, as its named size if it has one.  The named size of a negative number is
  * that of its absolute value.  If `tight`, a product of several factors is put in parentheses. */
 static void print_number(const struct cr_expr_printer *p, int64_t number, int size, bool tight)
@@ -43,12 +52,17 @@ static void print_number(const struct cr_expr_printer *p, int64_t number, int si
         cr_put(p->text, "%lld", (long long)number);
         return;
     }
-    bool loose = cr_size_text(p->f->sizes, size, text, sizeof text) > 1 && (tight || number < 0);
+    bool loose = size_text(p, size, text, sizeof text) > 1 && (tight || number < 0);
     cr_put(p->text, loose ? "%s(%s)" : "%s%s", number < 0 ? "-" : "", text);
 }
 
-/* Returns the precedence of a node's operator as printed: in C, a number may be printed as a
- * product; in a dump, a minimum is printed as a call. */
+void cr_print_size(const struct cr_expr_printer *p, int64_t number, int size)
+{
+    print_number(p, number, size, false);
+}
+
+/* Returns the precedence of a node's operator.  In C a size may be a product; in a dump a minimum
+ * is a call. */
 static enum cr_expr_precedence precedence_of(const struct cr_expr_printer *p,
                                         const struct cr_expr_node *e)
 {

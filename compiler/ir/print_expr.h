@@ -29,6 +29,9 @@ struct cr_expr_printer {
 /* Prints an expression, in parentheses if its precedence is below `least`. */
 void cr_print_expr(const struct cr_expr_printer *p, cr_expr expr, enum cr_expr_precedence least);
 
+/* Prints a number; in C by the name of its size, if `size` is not 0. */
+void cr_print_size(const struct cr_expr_printer *p, int64_t number, int size);
+
 void cr_print_call(const struct cr_expr_printer *p, const struct cr_call *call);
 
 #endif

@@ -218,6 +218,7 @@ struct cr_var {
     char name[24];
     bool changes; /* true if statements assign to it after its declaration; false for a loop
                    * counter */
+    int most;     /* a named size that its value does not exceed, or 0 */
 };
 
 enum cr_statement_kind {
@@ -237,6 +238,7 @@ struct cr_statement {
                           * of var */
     cr_expr last, until; /* LOOP: the end of var, and a second condition to continue, or CR_NONE */
     int64_t step;        /* LOOP */
+    int step_size;       /* LOOP: the named size that `step` is, or 0 */
     int call;            /* CALL: index in cr_function.calls */
     const char *note;    /* a comment for the reader, or null; the program owns the string */
 };
@@ -308,6 +310,7 @@ struct cr_function {
     cr_expr items;          /* number of iterations of the parallel loop; depends only on slots of
                              * kind NUMBER */
     const struct cr_named_sizes *sizes; /* the named sizes of the program */
+    int64_t tiles[CR_TILE_NAMES]; /* the sizes of tiles that have names, by name; 0 for other names */
     int64_t scratch_floats; /* scratch memory of each thread, in floats */
     struct cr_traffic traffic; /* bytes that a call loads, by the cache model; zeros: no estimate,
                                 * each byte is loaded once */

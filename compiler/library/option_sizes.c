@@ -182,6 +182,7 @@ static bool name_option(struct search *s, const char *option)
         return false;
     for (size_t i = 0; i <= strlen(option); i++)
         plain[i] = cr_upper(option[i]);
+    taken |= plain[0] == 'K' && plain[1] >= '0' && plain[1] <= '9'; /* K1_ROWS is of kernel 1 */
     for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
         taken |= strcmp(plain, macros[i]) == 0 || strncmp(plain, "CR_", 3) == 0;
     snprintf(name, CR_SIZE_NAME, "%s%s", taken ? "OPTION_" : is_length(s, plain) ? "MAX_" : "", plain);

@@ -601,7 +601,7 @@ static void begin_members(struct cr_builder *b, struct attention *s, const struc
 {
     set_member(
         b, s,
-        cr_begin_loop(b, "member", cr_var(b, heads->first), cr_var(b, heads->last), 1, CR_NONE));
+        cr_begin_loop(b, "member", cr_var(b, heads->first), cr_var(b, heads->last), 1, 0, CR_NONE));
 }
 
 static void end_members(struct cr_builder *b, struct attention *s)

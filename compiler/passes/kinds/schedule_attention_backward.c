@@ -219,7 +219,7 @@ static void start_sums(struct cr_builder *b, const struct backward *s)
             if (!(k->attention_backward.serial >> k->outer[o] & 1) || summed >> o & 1)
                 continue;
             b->outer[o] = cr_begin_loop(b, b->outer_name[o], cr_number(b, 0),
-                                        cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
+                                        cr_extent_of(b, k->outer[o]), 1, 0, CR_NONE);
             loops++;
         }
         if (summed)
@@ -747,7 +747,7 @@ static void begin_heads(struct cr_builder *b, const struct backward *s)
     for (int o = 0; o < k->n_outer; o++) {
         if (k->attention_backward.serial >> k->outer[o] & 1)
             b->outer[o] = cr_begin_loop(b, b->outer_name[o], cr_number(b, 0),
-                                        cr_number(b, cr_extent(k, k->outer[o])), 1, CR_NONE);
+                                        cr_extent_of(b, k->outer[o]), 1, 0, CR_NONE);
     }
 }
 

@@ -79,19 +79,20 @@ static bool begin_block(struct cr_builder *b, struct cr_tile_job *job, int64_t b
         return false;
     if (cr_length_of(k, k->row)) {
         if (k->n_outer == 0)
-            b->items = cr_count_steps(b, job->rows, rows);
+            b->items = cr_count_steps(b, job->rows, rows, cr_tile_size(b, CR_TILE_ROWS, 0, rows));
         struct cr_share share = cr_let_share(b, "row0", "row1", 1, blocks, rows, job->rows);
         struct cr_steps i = cr_begin_share(b, "row", "m", &share, rows, CR_NONE);
         job->first_row = i.first;
         job->rows = cr_var(b, i.count);
         return true;
     }
-    cr_add_item_part(b, job->rows, rows);
+    int size = cr_tile_size(b, CR_TILE_ROWS, 0, rows);
+    cr_add_item_part(b, job->rows, rows, size);
     cr_expr block = cr_digit(b, 1, blocks, k->n_outer == 0);
-    job->first_row = cr_let(b, "row", cr_binary(b, CR_EXPR_MUL, block, cr_number(b, rows)));
+    job->first_row = cr_let(b, "row", cr_binary(b, CR_EXPR_MUL, block, cr_named_number(b, rows, size)));
     bool even = cr_extent(k, k->row) % rows == 0;
-    job->rows = even ? cr_number(b, rows)
-                     : cr_var(b, cr_let_count(b, "m", job->first_row, rows, job->rows));
+    job->rows = even ? cr_named_number(b, rows, size)
+                     : cr_var(b, cr_let_count(b, "m", job->first_row, rows, size, job->rows));
     return false;
 }
 

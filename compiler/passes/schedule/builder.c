@@ -31,6 +31,33 @@ cr_expr cr_number(struct cr_builder *b, int64_t number)
     return cr_named_number(b, number, 0);
 }
 
+int cr_tile_size(struct cr_builder *b, enum cr_tile_axis axis, int level, int64_t value)
+{
+    struct cr_named_sizes *sizes = b->node_sizes ? cr_named_sizes_of(b->g) : NULL;
+    if (!sizes || axis == CR_TILE_AXES || value <= 1)
+        return 0;
+    int first = (int)axis * CR_TILE_LEVELS, at = level;
+    while (at < CR_TILE_LEVELS && b->f->tiles[first + at] && b->f->tiles[first + at] != value)
+        at++;
+    for (int i = 0; i < at; i++)
+        at = b->f->tiles[first + i] == value ? i : at;
+    if (at == CR_TILE_LEVELS)
+        return 0;
+    b->f->tiles[first + at] = value;
+    sizes->names[CR_NAME_TILES + first + at].value = value;
+    return cr_size_of_name(sizes, CR_NAME_TILES + first + at);
+}
+
+enum cr_tile_axis cr_axis_of_counter(const char *name)
+{
+    static const char *const names[] = {"row", "col", "query", "key", "head", "k"};
+    size_t letters = strcspn(name, "0123456789");
+    for (int i = 0; i < CR_TILE_AXES; i++)
+        if (strlen(names[i]) == letters && strncmp(name, names[i], letters) == 0)
+            return (enum cr_tile_axis)i;
+    return CR_TILE_AXES;
+}
+
 bool cr_number_of(const struct cr_builder *b, cr_expr x, int64_t *number)
 {
     const struct cr_expr_node *e = &b->f->exprs[x];
@@ -248,9 +275,9 @@ static int let_known(struct cr_builder *b, int64_t number, int size)
     return CR_NONE - 1 - i;
 }
 
-int cr_let_number(struct cr_builder *b, int64_t number)
+int cr_let_number(struct cr_builder *b, int64_t number, int size)
 {
-    return let_known(b, number, 0);
+    return let_known(b, number, size);
 }
 
 int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool changes,
@@ -280,10 +307,13 @@ void cr_set(struct cr_builder *b, int var, cr_expr value)
                   NULL);
 }
 
-int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last)
+int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, int step_size, cr_expr last)
 {
-    cr_expr left = cr_binary(b, CR_EXPR_SUB, last, cr_var(b, var)), most = cr_number(b, step);
-    return cr_let(b, name, step == 1 ? most : cr_binary(b, CR_EXPR_MIN, left, most));
+    cr_expr left = cr_binary(b, CR_EXPR_SUB, last, cr_var(b, var)), most = cr_named_number(b, step, step_size);
+    int count = cr_let(b, name, step == 1 ? most : cr_binary(b, CR_EXPR_MIN, left, most));
+    if (count >= 0)
+        b->f->vars[count].most = step_size;
+    return count;
 }
 
 static void open_block(struct cr_builder *b, struct cr_open_block block)
@@ -305,20 +335,21 @@ static void begin_loop(struct cr_builder *b, struct cr_statement loop)
 }
 
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
-                  int64_t step, cr_expr until)
+                  int64_t step, int step_size, cr_expr until)
 {
     int64_t begin, end;
     if (until == CR_NONE && cr_number_of(b, first, &begin) && cr_number_of(b, last, &end) &&
         begin < end && end - begin <= step) {
         cr_begin_plain(b);
-        return cr_let_number(b, begin);
+        return cr_let_number(b, begin, 0);
     }
     int var = add_var(b, name, false);
     begin_loop(b, (struct cr_statement){.var = var,
                                         .value = first,
                                         .last = last,
                                         .until = until,
-                                        .step = step});
+                                        .step = step,
+                                        .step_size = step_size});
     return var;
 }
 

@@ -47,7 +47,7 @@ struct cr_view_strides {
  * part. */
 struct cr_item_part {
     int64_t elements, step;
-    int size; /* the named size of `elements`, or 0 */
+    int size, step_size; /* the named sizes that `elements` and `step` are, or 0 */
 };
 
 struct cr_builder {
@@ -112,6 +112,14 @@ void cr_name_strides(struct cr_builder *b);
 
 /* ---- integer expressions ---- */
 
+/* Returns the name, a named size, of the size of a kernel's tiles along an axis; `level` is 0 for the part that an item
+ * has, 1 for a step of a loop.  Returns 0 if sizes have no names, or if all names of the axis have other values. */
+int cr_tile_size(struct cr_builder *b, enum cr_tile_axis axis, int level, int64_t value);
+
+/* Returns the axis that a loop counter or the first element of a share, such as "col0", runs along; CR_TILE_AXES for
+ * another name. */
+enum cr_tile_axis cr_axis_of_counter(const char *name);
+
 /* The next seven functions fold constants: an operation on two numbers, and operations with 0 or 1
  * that do nothing. */
 cr_expr cr_number(struct cr_builder *b, int64_t number);
@@ -154,17 +162,17 @@ int cr_let_noted(struct cr_builder *b, const char *name, cr_expr value, bool cha
                  const char *note);
 void cr_set(struct cr_builder *b, int var, cr_expr value);
 
-/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration.  If step
- * is 1, returns an undeclared variable with value 1. */
-int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, cr_expr last);
+/* Declares "name = last - var < step ? last - var : step", the size of a loop's iteration; `step_size` is the
+ * named size of the step, or 0.  If step is 1, returns an undeclared variable with value 1. */
+int cr_let_count(struct cr_builder *b, const char *name, int var, int64_t step, int step_size, cr_expr last);
 
-/* Returns an undeclared variable with a constant value. */
-int cr_let_number(struct cr_builder *b, int64_t number);
+/* Returns an undeclared variable with a constant value; `size` is its named size, or 0. */
+int cr_let_number(struct cr_builder *b, int64_t number, int size);
 
-/* Begins a loop from `first` to before `last`, which also ends if the condition `until` is false;
- * `until` may be CR_NONE.  Returns the counter. */
+/* Begins a loop from `first` to before `last`, which also ends if the condition `until` is false; `until` may be
+ * CR_NONE.  `step_size` is the named size of the step, or 0.  Returns the counter. */
 int cr_begin_loop(struct cr_builder *b, const char *name, cr_expr first, cr_expr last,
-                  int64_t step, cr_expr until);
+                  int64_t step, int step_size, cr_expr until);
 /* Begins the loop over the items of a call; a kernel with a single item needs no loop.  If the
  * number of items depends on a length, `items` is 0. */
 void cr_begin_item_loop(struct cr_builder *b, int64_t items);

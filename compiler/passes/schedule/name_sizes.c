@@ -434,6 +434,8 @@ static int size_of_argument(const struct naming *n, const struct cr_call *call, 
     if (argument == CR_NONE || a->kind != CR_ARGUMENT_NUMBER)
         return 0;
     const struct cr_expr_node *e = &f->exprs[a->number];
+    if (e->op == CR_EXPR_VAR)
+        return f->vars[e->a].most;
     if (e->op != CR_EXPR_NUMBER)
         return 0;
     return e->size || !plain ? e->size : cr_plain_size(n->table, e->number);

@@ -316,10 +316,56 @@ static int add_node(const struct scheduling *s, struct cr_builder *b, cr_id id, 
     return slot;
 }
 
-static int add_operand(const struct scheduling *s, struct cr_builder *b, cr_id id)
+/* Writes the name of an operand without the number of the kernel that computes it, also if the function of that
+ * kernel has not been added. */
+static void words_of_operand(const struct scheduling *s, cr_id id, char words[64])
 {
+    const struct cr_node *node = &s->g->nodes[id];
+    int kernel = node->kernel;
+    bool computed = kernel != CR_NONE && s->m->kernels[kernel].root == id;
+    if (!node->name && !node->tap && !cr_is_joined(s->g, id) && computed)
+        cr_function_name(words, &s->titles, s->m->kernels[s->m->function[kernel]].root);
+    else
+        name_operand(s, id, words, 64);
+}
+
+/* Returns the last words that two names have in common; "" if they have none. */
+static const char *common_words(const char *name, const char *other)
+{
+    const char *common = "", *at = name + strlen(name), *end = other + strlen(other);
+    while (at > name && end > other && at[-1] == end[-1]) {
+        at--, end--;
+        if ((at == name || at[-1] == '_') && (end == other || end[-1] == '_'))
+            common = at;
+    }
+    return common;
+}
+
+/* Shortens the name of an operand of a kernel, for readers, to the words that it has in common with the names of the
+ * operands that other kernels of the same code have in its place: the first layer reads the embedding, the others
+ * what the layer before them has computed.  Without such words the name is x. */
+static void share_name(const struct scheduling *s, int kernel, int ref, char *plain, size_t size)
+{
+    char other[64], shared[64];
+    words_of_operand(s, s->m->kernels[kernel].refs[ref], shared);
+    const size_t length = strlen(shared);
+    for (int k = kernel + 1; s->sizes && k < s->m->n_kernels; k++) {
+        if (s->m->function[k] != kernel)
+            continue;
+        words_of_operand(s, s->m->kernels[k].refs[ref], other);
+        const char *words = common_words(shared, other);
+        memmove(shared, words, strlen(words) + 1);
+    }
+    if (strlen(shared) < length)
+        snprintf(plain, size, "%s", last_words(*shared && !(*shared >= '0' && *shared <= '9') ? shared : "x", 40));
+}
+
+static int add_operand(const struct scheduling *s, struct cr_builder *b, int kernel, int ref)
+{
+    cr_id id = b->k->refs[ref];
     char plain[48];
     name_operand(s, id, plain, sizeof plain);
+    share_name(s, kernel, ref, plain, sizeof plain);
     return add_node(s, b, id, plain);
 }
 
@@ -381,19 +427,30 @@ static cr_id holder_of(const struct cr_graph *g, int length)
     return id;
 }
 
+/* Writes the bound of a length: the named size of an axis that has this length, or else a number. */
+static void bound_text(const struct scheduling *s, int length, char *text, size_t bytes)
+{
+    int size = 0;
+    for (cr_id id = 0; s->sizes && !size && id < s->g->n_nodes; id++)
+        for (int axis = 0; axis < s->g->nodes[id].rank; axis++)
+            if (cr_length_at(s->g, id, axis) == length + 1 && cr_is_named(s->p->sizes, s->sizes[id][axis]))
+                size = s->sizes[id][axis];
+    cr_axis_text(NULL, s->p->sizes, size, s->g->lengths[length].bound, text, bytes);
+}
+
 /* Adds an argument for each length that the kernel needs: a number, or for a ragged length an array
  * with a size for each row. */
 static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 {
-    char plain[48], name[64], note[96];
+    char plain[48], name[64], bound[128], note[200];
     for (int i = 0; i < s->g->n_lengths; i++) {
         b->length[i] = b->of_row[i] = CR_NONE;
         if (!runs_to(b->k, i))
             continue;
         cr_identifier(plain, sizeof plain, s->g->lengths[i].name);
         name_field(b, plain, name);
-        snprintf(note, sizeof note, "%.60s, at most %lld", s->g->lengths[i].name,
-                 (long long)s->g->lengths[i].bound);
+        bound_text(s, i, bound, sizeof bound);
+        snprintf(note, sizeof note, "%.60s, at most %s", s->g->lengths[i].name, bound);
         b->length[i] = s->g->lengths[i].batch ? add_node(s, b, holder_of(s->g, i), name)
                                               : bind_number(b, name, note);
         b->f->slots[b->length[i]].length = i;
@@ -402,12 +459,12 @@ static void add_lengths(const struct scheduling *s, struct cr_builder *b)
 
 /* Adds the arguments in the order of the fields in emitted C: operands, the second and later stored
  * nodes, weights, random streams, lengths, and last the first stored node. */
-static void add_arguments(const struct scheduling *s, struct cr_builder *b)
+static void add_arguments(const struct scheduling *s, struct cr_builder *b, int kernel)
 {
     const struct cr_kernel *k = b->k;
     char name[32];
     for (int i = 0; i < k->n_refs; i++) {
-        b->ref[i] = add_operand(s, b, k->refs[i]);
+        b->ref[i] = add_operand(s, b, kernel, i);
         if (s->m->columns_of[k->refs[i]] != CR_NONE) {
             b->f->slots[b->ref[i]].packed = true;
             b->f->slots[b->ref[i]].format = cr_kept_format(s->g, k->refs[i]);
@@ -471,10 +528,13 @@ static cr_expr count_outer(struct cr_builder *b, bool *named)
 static cr_expr count_parts(struct cr_builder *b, const struct cr_item_part *part, bool *named)
 {
     cr_expr elements = cr_named_number(b, part->elements, part->size);
+    cr_expr step = cr_named_number(b, part->step, part->step_size);
     *named |= part->size != 0;
-    if (part->elements % part->step)
+    if (part->elements % part->step && part->step_size)
+        elements = cr_unfolded(b, CR_EXPR_SUB, cr_unfolded(b, CR_EXPR_ADD, elements, step), cr_number(b, 1));
+    else if (part->elements % part->step)
         elements = cr_unfolded(b, CR_EXPR_ADD, elements, cr_number(b, part->step - 1));
-    return part->step == 1 ? elements : cr_unfolded(b, CR_EXPR_DIV, elements, cr_number(b, part->step));
+    return part->step == 1 ? elements : cr_unfolded(b, CR_EXPR_DIV, elements, step);
 }
 
 /* Returns the number of items.  If sizes in it have names, it is written as the product of the
@@ -519,7 +579,7 @@ static void add_function(struct scheduling *s, int kernel)
     if (!*f->title)
         snprintf(f->title, sizeof f->title, "tile");
     add_own_vars(f);
-    add_arguments(s, &b);
+    add_arguments(s, &b, kernel);
     b.node = cr_main_node(b.k);
     cr_name_atoms(&b);
     cr_name_loops(&b);

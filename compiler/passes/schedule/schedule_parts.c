@@ -76,18 +76,21 @@ static cr_expr times(struct cr_builder *b, cr_expr x, int64_t number)
     return number == 1 ? x : cr_binary(b, CR_EXPR_MUL, x, cr_number(b, number));
 }
 
-cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step)
+cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step, int step_size)
 {
-    return step == 1 ? size
-                     : cr_binary(b, CR_EXPR_DIV, cr_plus(b, size, step - 1), cr_number(b, step));
+    cr_expr named = cr_named_number(b, step, step_size);
+    cr_expr up = step_size ? cr_binary(b, CR_EXPR_SUB, cr_binary(b, CR_EXPR_ADD, size, named), cr_number(b, 1))
+                           : cr_plus(b, size, step - 1);
+    return step == 1 ? size : cr_binary(b, CR_EXPR_DIV, up, named);
 }
 
-void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step)
+void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step, int step_size)
 {
     int64_t number;
     if (!cr_number_of(b, size, &number) || b->n_item_parts == CR_MAX_ITEM_PARTS)
         return;
-    b->item_parts[b->n_item_parts++] = (struct cr_item_part){number, step, b->f->exprs[size].size};
+    b->item_parts[b->n_item_parts++] =
+        (struct cr_item_part){number, step, b->f->exprs[size].size, step_size};
 }
 
 /* Names the numbers in the expression for the counter of outer loop i: its extent, and the product
@@ -203,10 +206,12 @@ static struct cr_share let_even_share(struct cr_builder *b, cr_expr digit, int64
                                       cr_expr size)
 {
     struct cr_share rows;
-    int blocks = cr_let(b, "blocks", cr_count_steps(b, size, block));
+    rows.most_size = cr_tile_size(b, CR_TILE_ROWS, 0, block);
+    cr_expr most = cr_named_number(b, block, rows.most_size);
+    int blocks = cr_let(b, "blocks", cr_count_steps(b, size, block, rows.most_size));
     cr_expr up = cr_plus(b, cr_binary(b, CR_EXPR_ADD, size, cr_var(b, blocks)), -1);
     int even = cr_let(b, "even", cr_binary(b, CR_EXPR_DIV, up, cr_var(b, blocks)));
-    int step = cr_let(b, "block", cr_binary(b, CR_EXPR_MIN, cr_var(b, even), cr_number(b, block)));
+    int step = cr_let(b, "block", cr_binary(b, CR_EXPR_MIN, cr_var(b, even), most));
     rows.first = cr_let(b, "row0", cr_binary(b, CR_EXPR_MUL, digit, cr_var(b, step)));
     cr_expr end = cr_binary(b, CR_EXPR_ADD, cr_var(b, rows.first), cr_var(b, step));
     rows.last = cr_let_noted(b, "row1", cr_binary(b, CR_EXPR_MIN, end, size), true, NULL);
@@ -240,7 +245,7 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
         return let_even_share(b, cr_digit(b, below, blocks, false), block, cr_size(b, b->k->row));
     }
     cr_expr size = cr_size(b, b->k->row);
-    b->items = times(b, cr_count_steps(b, size, block), inner);
+    b->items = times(b, cr_count_steps(b, size, block, cr_tile_size(b, CR_TILE_ROWS, 0, block)), inner);
     begin_items(b, b->k->n_outer, below, false);
     return let_even_share(b, cr_digit(b, inner, blocks, true), block, size);
 }
@@ -256,12 +261,16 @@ void cr_end_items(struct cr_builder *b)
  * columns" for col0. */
 static void note_share(char note[64], const char *first, const struct cr_share *part)
 {
-    static const char *const words[][2] = {{"col", "columns"}, {"query", "queries"}, {"head", "heads"}};
-    const char *noun = "rows";
+    static const char *const words[][3] = {
+        {"col", "column", "columns"}, {"query", "query", "queries"}, {"head", "head", "heads"}};
+    const char *noun = "rows", *one = "row";
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncmp(first, words[i][0], strlen(words[i][0])) == 0)
-            noun = words[i][1];
-    snprintf(note, 64, "the first of %s%lld %s", part->even ? "" : "at most ", (long long)part->most, noun);
+            one = words[i][1], noun = words[i][2];
+    if (part->most_size)
+        snprintf(note, 64, "the item's first %s", one);
+    else
+        snprintf(note, 64, "the first of %s%lld %s", part->even ? "" : "at most ", (long long)part->most, noun);
 }
 
 struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char *last,
@@ -273,17 +282,20 @@ struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char
                             .even = fixed && (parts == 1 || number % step == 0),
                             .may_be_empty = !fixed && parts > 1};
     if (parts == 1) {
-        part.first = cr_let_number(b, 0);
+        part.first = cr_let_number(b, 0, 0);
         part.last = cr_let(b, last, size);
         return part;
     }
-    cr_add_item_part(b, size, step);
+    int step_size = cr_tile_size(b, cr_axis_of_counter(first), 0, step);
+    cr_expr named = cr_named_number(b, step, step_size);
+    part.most_size = part.most == step ? step_size : 0;
+    cr_add_item_part(b, size, step, step_size);
     cr_expr digit = cr_digit(b, below, parts, b->n_items == below * parts);
     char note[64];
     note_share(note, first, &part);
-    part.first = cr_let_noted(b, first, cr_binary(b, CR_EXPR_MUL, digit, cr_number(b, step)), false,
+    part.first = cr_let_noted(b, first, cr_binary(b, CR_EXPR_MUL, digit, named), false,
                               part.most > 1 ? note : NULL);
-    cr_expr end = cr_plus(b, cr_var(b, part.first), step);
+    cr_expr end = cr_binary(b, CR_EXPR_ADD, cr_var(b, part.first), named);
     if (!part.even)
         end = cr_binary(b, CR_EXPR_MIN, end, size);
     part.last = cr_let_noted(b, last, end, !fixed, NULL);
@@ -296,7 +308,13 @@ cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share)
 {
     int64_t number;
     cr_expr size = cr_minus_var(b, share->last, share->first);
-    return share->even && !cr_number_of(b, size, &number) ? cr_number(b, share->most) : size;
+    return share->even && !cr_number_of(b, size, &number) ? cr_named_number(b, share->most, share->most_size) : size;
+}
+
+/* Returns the named size of a loop's step: that of the item's part if the step is as long. */
+static int step_size_of(struct cr_builder *b, const char *counter, int64_t step)
+{
+    return cr_tile_size(b, cr_axis_of_counter(counter), 1, step);
 }
 
 struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const char *count,
@@ -305,13 +323,14 @@ struct cr_steps cr_begin_steps(struct cr_builder *b, const char *name, const cha
     struct cr_steps steps;
     int64_t begin, end;
     bool fixed = cr_number_of(b, first, &begin) && cr_number_of(b, last, &end);
-    steps.first = cr_begin_loop(b, name, first, last, step, CR_NONE);
+    int size = fixed && end - begin <= step ? 0 : step_size_of(b, name, step);
+    steps.first = cr_begin_loop(b, name, first, last, step, size, CR_NONE);
     if (fixed && end - begin == step)
         steps.count = cr_let(b, count, cr_binary(b, CR_EXPR_SUB, last, first));
     else if (fixed && (end - begin) % step == 0)
-        steps.count = cr_let_number(b, step);
+        steps.count = cr_let_number(b, step, size);
     else
-        steps.count = cr_let_count(b, count, steps.first, step, last);
+        steps.count = cr_let_count(b, count, steps.first, step, size, last);
     return steps;
 }
 
@@ -321,20 +340,21 @@ struct cr_steps cr_begin_share(struct cr_builder *b, const char *name, const cha
     cr_expr last = cr_var(b, share->last);
     struct cr_steps steps = {.first = share->first};
     bool once = share->most <= step && !share->may_be_empty;
+    int size = once ? 0 : step_size_of(b, name, step);
     if (until != CR_NONE)
         cr_remark(b, "once for all items that have these rows");
     if (!once)
-        steps.first = cr_begin_loop(b, name, cr_var(b, share->first), last, step, until);
+        steps.first = cr_begin_loop(b, name, cr_var(b, share->first), last, step, size, until);
     else if (until == CR_NONE)
         cr_begin_plain(b);
     else
         cr_begin_if(b, until, NULL);
-    if (once)
-        steps.count = cr_let(b, count, cr_share_size(b, share));
-    else if (share->even && share->most % step == 0)
-        steps.count = cr_let_number(b, step);
-    else
-        steps.count = cr_let_count(b, count, steps.first, step, last);
+    if (!once && share->even && share->most % step == 0)
+        steps.count = cr_let_number(b, step, size);
+    else if (!once)
+        steps.count = cr_let_count(b, count, steps.first, step, size, last);
+    else if ((steps.count = cr_let(b, count, cr_share_size(b, share))) >= 0)
+        b->f->vars[steps.count].most = share->most_size;
     return steps;
 }
 

@@ -43,8 +43,9 @@ cr_expr cr_extent_of(struct cr_builder *b, int atom);
 void cr_put_extent(struct cr_text *text, const struct cr_builder *b, int atom);
 void cr_put_extents(struct cr_text *text, const struct cr_builder *b, int row, int col);
 
-/* Returns the number of steps that cover `size`: size / step, rounded up. */
-cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step);
+/* Returns the number of steps that cover `size`: size / step, rounded up.  `step_size` is the named size of the step,
+ * or 0. */
+cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step, int step_size);
 
 /* Returns the argument of the runtime's products that sets the number of columns of a tile. */
 struct cr_argument cr_tile_columns(struct cr_builder *b);
@@ -55,9 +56,9 @@ struct cr_argument cr_tile_columns(struct cr_builder *b);
 struct cr_argument cr_prefetch_distance(struct cr_builder *b);
 struct cr_argument cr_no_prefetch(struct cr_builder *b);
 
-/* Records that items divide an axis of `size` elements into parts of `step` elements, of which each
- * item has one. */
-void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step);
+/* Records that items divide an axis of `size` elements into parts of `step` elements, of which each item has one;
+ * `step_size` is the named size of the step, or 0. */
+void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step, int step_size);
 
 /* Returns the product of the extents of all outer loops. */
 int64_t cr_outer_items(const struct cr_kernel *k);
@@ -88,6 +89,7 @@ void cr_end_items(struct cr_builder *b);
 struct cr_share {
     int first, last;
     int64_t most;   /* the largest size of a share */
+    int most_size;  /* the named size of `most`, or 0 */
     bool even;      /* true if all shares have this size */
     bool may_be_empty;
 };

@@ -60,8 +60,11 @@ static bool is_integers(enum cr_format format)
 static void put_most(const struct tiling *t, int64_t most, cr_expr size, char text[128])
 {
     const struct cr_expr_node *e = &t->b->f->exprs[size];
-    if (e->op == CR_EXPR_NUMBER && e->number == most && e->size)
-        cr_size_text(cr_named_sizes_of(t->b->g), e->size, text, 128);
+    int name = e->op == CR_EXPR_NUMBER && e->number == most ? e->size : 0;
+    if (e->op == CR_EXPR_VAR)
+        name = t->b->f->vars[e->a].most;
+    if (name)
+        cr_size_text(cr_named_sizes_of(t->b->g), name, text, 128);
     else
         snprintf(text, 128, "%lld", (long long)most);
 }
@@ -291,7 +294,7 @@ static void place_gather(struct tiling *t, const struct cr_value *v, struct spot
         return;
     }
     struct spot to = *spot, from = *index;
-    int r = cr_begin_loop(b, "r", cr_number(b, 0), j->rows, 1, CR_NONE);
+    int r = cr_begin_loop(b, "r", cr_number(b, 0), j->rows, 1, 0, CR_NONE);
     to.address = cr_offset(b, spot->address, r, CR_NONE, spot->ld);
     to.ld = 0;
     from.address = cr_offset(b, index->address, r, CR_NONE, index->ld);
