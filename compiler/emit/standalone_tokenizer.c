@@ -413,79 +413,117 @@ static bool needs_one(const struct tables *s, const char *const *names)
 
 #define NEEDS(...) needs_one(s, (const char *const[]){__VA_ARGS__, NULL})
 
+/* Why a file of the tokenizer's source is in the text. */
+enum reason {
+    ALWAYS, LEADS, CLASS_RUNS, CLASSES, BERT, SCANS, GPT2, LLAMA3, UTF8_PUT, BPE, PIECE_HASH, WORDS, WORDPIECE,
+    UNIGRAM, DECODES, FOR_TEXTS, FORMS, COMPATIBLE, LOWER, MAPPED, SCRIPTS, STAGES, TEXT_MAP, PIECES, CUTS, PATTERN,
+    REASONS
+};
+
+/* The source files, in the order in which they use each other. */
+static const struct {
+    const char *path;
+    enum reason reason;
+} files[] = {
+    {"compiler/tokenizer/leading.inc", ALWAYS},
+    {"compiler/tokenizer/leading_characters.inc", LEADS},
+    {"compiler/tokenizer/characters.inc", ALWAYS},
+    {"compiler/tokenizer/class_runs.inc", CLASS_RUNS},
+    {"compiler/tokenizer/classes.inc", CLASSES},
+    {"compiler/tokenizer/class_of.inc", CLASSES},
+    {"compiler/tokenizer/bert_classes.inc", BERT},
+    {"compiler/tokenizer/bert_class_of.inc", BERT},
+    {"compiler/tokenizer/scan_shared.inc", SCANS},
+    {"compiler/tokenizer/scan_gpt2.inc", GPT2},
+    {"compiler/tokenizer/scan_llama3.inc", LLAMA3},
+    {"compiler/files/utf8.h", ALWAYS},
+    {"compiler/files/utf8_put.h", UTF8_PUT},
+    {"compiler/tokenizer/lookup_tables.h", ALWAYS},
+    {"compiler/tokenizer/step_back.inc", ALWAYS},
+    {"compiler/tokenizer/trie.inc", ALWAYS},
+    {"compiler/tokenizer/added_tokens.inc", ALWAYS},
+    {"compiler/tokenizer/merge.inc", BPE},
+    {"compiler/tokenizer/symbols.inc", BPE},
+    {"compiler/tokenizer/piece_hash.inc", PIECE_HASH},
+    {"compiler/tokenizer/word_table.inc", WORDS},
+    {"compiler/tokenizer/wordpiece.inc", WORDPIECE},
+    {"compiler/tokenizer/unigram.inc", UNIGRAM},
+    {"compiler/tokenizer/visible_space.inc", ALWAYS},
+    {"compiler/tokenizer/hidden_tokens.inc", DECODES},
+    {"compiler/tokenizer/stripping.inc", DECODES},
+    {"compiler/tokenizer/truncation.inc", FOR_TEXTS},
+    {"compiler/tokenizer/compositions.inc", FORMS},
+    {"compiler/tokenizer/normal_forms.inc", FORMS},
+    {"compiler/tokenizer/compatible.inc", COMPATIBLE},
+    {"compiler/tokenizer/lower_case.inc", LOWER},
+    {"compiler/tokenizer/graphemes.inc", MAPPED},
+    {"compiler/tokenizer/graphemes_of.inc", MAPPED},
+    {"compiler/tokenizer/script_runs.inc", SCRIPTS},
+    {"compiler/tokenizer/stage.h", ALWAYS},
+    {"compiler/tokenizer/cutter.h", ALWAYS},
+    {"compiler/tokenizer/text_stages.inc", STAGES},
+    {"compiler/tokenizer/text_map.inc", TEXT_MAP},
+    {"compiler/tokenizer/precompiled.inc", MAPPED},
+    {"compiler/tokenizer/sentencepiece.inc", PIECES},
+    {"compiler/tokenizer/cut_characters.inc", CUTS},
+    {"compiler/tokenizer/run_pattern.inc", PATTERN},
+    {"compiler/emit/standalone_stages.inc", ALWAYS},
+    {"compiler/emit/standalone_tokenizer.inc", ALWAYS},
+};
+
+/* Sets for each reason whether it holds for the tables. */
+static void find_reasons(const struct tables *s, bool holds[REASONS])
+{
+    memset(holds, 0, REASONS * sizeof *holds);
+    holds[ALWAYS] = true;
+    holds[GPT2] = NEEDS("cr_piece_by_gpt2");
+    holds[LLAMA3] = NEEDS("cr_piece_by_llama3");
+    holds[SCANS] = holds[GPT2] || holds[LLAMA3];
+    holds[MAPPED] = NEEDS("cr_make_mapped");
+    holds[PIECES] = NEEDS("cr_make_sentencepiece");
+    holds[TEXT_MAP] = holds[MAPPED] || holds[PIECES];
+    holds[LOWER] = NEEDS("cr_make_lower");
+    holds[SCRIPTS] = NEEDS("cr_piece_by_script");
+    holds[BPE] = NEEDS("bpe");
+    holds[WORDPIECE] = NEEDS("cr_piece_of_wordpiece");
+    holds[UNIGRAM] = NEEDS("cr_piece_of_unigram");
+    holds[WORDS] = holds[WORDPIECE] || holds[UNIGRAM] || NEEDS("cr_piece_of_word");
+    holds[PIECE_HASH] = holds[WORDS] || s->t->bpe.ignore_merges;
+    holds[PATTERN] = NEEDS("cr_piece_by_pattern");
+    holds[DECODES] = s->decodes;
+    holds[FOR_TEXTS] = s->use == CR_FOR_TEXTS;
+    holds[STAGES] = s->list.n_stages > 0;
+    holds[CUTS] = s->list.n_cuts > 0;
+}
+
+/* Sets the reasons that are about characters: their classes, their normal forms, their bytes. */
+static void find_reasons_of_characters(const struct tables *s, bool holds[REASONS])
+{
+    bool changes = NEEDS("cr_make_lower", "cr_make_unaccented", "cr_make_bert_clean", "cr_make_bert_apart",
+                         "cr_make_nmt");
+    holds[COMPATIBLE] = NEEDS("cr_make_nfkc", "cr_make_nfkd");
+    holds[FORMS] = holds[COMPATIBLE] || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked");
+    holds[BERT] = NEEDS("cr_make_bert_clean", "cr_make_bert_unmarked", "cr_cut_bert", "cr_cut_punctuation");
+    holds[LEADS] = holds[FORMS] || holds[MAPPED] || changes;
+    holds[UTF8_PUT] = holds[FORMS] || changes || NEEDS("cr_piece_of_letters");
+    holds[CLASSES] = holds[SCANS] || wants_classes(&s->t->added) ||
+                     NEEDS("cr_make_unaccented", "cr_make_bert_clean", "cr_make_stripped", "cr_make_replaced_runs",
+                           "cr_cut_space", "cr_cut_bert", "cr_cut_digits", "cr_cut_words");
+    holds[CLASS_RUNS] = holds[CLASSES] || holds[FORMS] || holds[BERT] || holds[SCRIPTS] || holds[MAPPED] ||
+                        holds[LOWER];
+}
+
 /* Adds the source files that the tables need. */
 static void put_files(struct cr_text *out, const struct tables *s)
 {
     uint64_t done = 0;
-    const bool gpt2 = NEEDS("cr_piece_by_gpt2"),
-               llama3 = NEEDS("cr_piece_by_llama3"),
-               mapped = NEEDS("cr_make_mapped"), pieces = NEEDS("cr_make_sentencepiece"), compatible = NEEDS("cr_make_nfkc", "cr_make_nfkd"),
-               forms = compatible || NEEDS("cr_make_nfc", "cr_make_nfd", "cr_make_bert_unmarked"),
-               bert = NEEDS("cr_make_bert_clean", "cr_make_bert_unmarked", "cr_cut_bert", "cr_cut_punctuation"),
-               leads = forms || mapped || NEEDS("cr_make_lower", "cr_make_unaccented", "cr_make_bert_clean",
-                                                "cr_make_bert_apart", "cr_make_nmt"),
-               lower = NEEDS("cr_make_lower"), scripts = NEEDS("cr_piece_by_script"),
-               classes = gpt2 || llama3 || wants_classes(&s->t->added) ||
-                         NEEDS("cr_make_unaccented", "cr_make_bert_clean", "cr_make_stripped",
-                               "cr_make_replaced_runs", "cr_cut_space", "cr_cut_bert", "cr_cut_digits",
-                               "cr_cut_words"),
-               words = NEEDS("cr_piece_of_wordpiece", "cr_piece_of_word", "cr_piece_of_unigram"),
-               bpe = NEEDS("bpe");
-    const struct {
-        const char *path;
-        bool wanted;
-    } files[] = {
-        {"compiler/tokenizer/leading.inc", true},
-        {"compiler/tokenizer/leading_characters.inc", leads},
-        {"compiler/tokenizer/characters.inc", true},
-        {"compiler/tokenizer/class_runs.inc", classes || forms || bert || scripts || mapped || lower},
-        {"compiler/tokenizer/classes.inc", classes},
-        {"compiler/tokenizer/class_of.inc", classes},
-        {"compiler/tokenizer/bert_classes.inc", bert},
-        {"compiler/tokenizer/bert_class_of.inc", bert},
-        {"compiler/tokenizer/scan_shared.inc", gpt2 || llama3},
-        {"compiler/tokenizer/scan_gpt2.inc", gpt2},
-        {"compiler/tokenizer/scan_llama3.inc", llama3},
-        {"compiler/files/utf8.h", true},
-        {"compiler/files/utf8_put.h",
-         forms || NEEDS("cr_piece_of_letters", "cr_make_lower", "cr_make_unaccented",
-                        "cr_make_bert_clean", "cr_make_bert_apart", "cr_make_nmt")},
-        {"compiler/tokenizer/lookup_tables.h", true},
-        {"compiler/tokenizer/step_back.inc", true},
-        {"compiler/tokenizer/trie.inc", true},
-        {"compiler/tokenizer/added_tokens.inc", true},
-        {"compiler/tokenizer/merge.inc", bpe},
-        {"compiler/tokenizer/symbols.inc", bpe},
-        {"compiler/tokenizer/piece_hash.inc", words || s->t->bpe.ignore_merges},
-        {"compiler/tokenizer/word_table.inc", words},
-        {"compiler/tokenizer/wordpiece.inc", NEEDS("cr_piece_of_wordpiece")},
-        {"compiler/tokenizer/unigram.inc", NEEDS("cr_piece_of_unigram")},
-        {"compiler/tokenizer/visible_space.inc", true},
-        {"compiler/tokenizer/hidden_tokens.inc", s->decodes},
-        {"compiler/tokenizer/stripping.inc", s->decodes},
-        {"compiler/tokenizer/truncation.inc", s->use == CR_FOR_TEXTS},
-        {"compiler/tokenizer/compositions.inc", forms},
-        {"compiler/tokenizer/normal_forms.inc", forms},
-        {"compiler/tokenizer/compatible.inc", compatible},
-        {"compiler/tokenizer/lower_case.inc", lower},
-        {"compiler/tokenizer/graphemes.inc", mapped},
-        {"compiler/tokenizer/graphemes_of.inc", mapped},
-        {"compiler/tokenizer/script_runs.inc", scripts},
-        {"compiler/tokenizer/stage.h", true},
-        {"compiler/tokenizer/cutter.h", true},
-        {"compiler/tokenizer/text_stages.inc", s->list.n_stages > 0},
-        {"compiler/tokenizer/text_map.inc", mapped || pieces},
-        {"compiler/tokenizer/precompiled.inc", mapped},
-        {"compiler/tokenizer/sentencepiece.inc", pieces},
-        {"compiler/tokenizer/cut_characters.inc", s->list.n_cuts > 0},
-        {"compiler/tokenizer/run_pattern.inc", NEEDS("cr_piece_by_pattern")},
-        {"compiler/emit/standalone_stages.inc", true},
-        {"compiler/emit/standalone_tokenizer.inc", true},
-    };
+    bool holds[REASONS];
+    find_reasons(s, holds);
+    find_reasons_of_characters(s, holds);
     cr_put(out, "%s#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n\n",
-           NEEDS("cr_piece_of_unigram") ? "#include <float.h>\n" : "");
+           holds[UNIGRAM] ? "#include <float.h>\n" : "");
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
-        if (!files[i].wanted)
+        if (!holds[files[i].reason])
             continue;
         cr_add_runtime(out, files[i].path, &done, is_part_needed, (void *)(uintptr_t)s);
         cr_put(out, "\n");
