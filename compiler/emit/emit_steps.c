@@ -296,16 +296,44 @@ void cr_emit_step_call(struct cr_text *t, const struct cr_step *step,
     cr_put(t, "%*s}\n", indent, "");
 }
 
+/* Returns the length of the scope that two titles have in common, up to the last # of it. */
+static size_t common_scope(const char *a, size_t most, const char *b)
+{
+    size_t scope = 0;
+    for (size_t i = 0; i < most && a[i] == b[i]; i++)
+        scope = a[i] == '#' ? i + 1 : scope;
+    return scope;
+}
+
+/* Prints, as a comment, the scope that the functions of a loop have in common, such as "h.#". */
+static void print_scope(struct cr_text *t, const struct cr_program *p, const struct cr_step *loop)
+{
+    static const char gradient[] = "gradient of ";
+    const char *scope = NULL;
+    size_t length = 0;
+    for (const struct cr_step *step = loop + 1; step->kind != CR_STEP_END; step++) {
+        const char *title = step->function == CR_NONE ? "" : p->functions[step->function].comment;
+        title += strncmp(title, gradient, strlen(gradient)) == 0 ? strlen(gradient) : 0;
+        size_t end = strcspn(title, ",\n");
+        if (!memchr(title, '#', end))
+            continue;
+        length = common_scope(title, scope ? length : end, scope ? scope : title);
+        scope = title;
+    }
+    if (length)
+        cr_put(t, " /* %.*s */", (int)length, scope);
+}
+
 /* Prints the first lines of a loop over layers, in ascending or descending order. */
 void cr_emit_step_loop(struct cr_text *t, const struct cr_step *step,
                        const struct cr_step_walk *walk)
 {
-    (void)walk;
     const struct cr_layers *loop = &step->loop;
     bool up = loop->direction > 0;
     int end = loop->start + (loop->count - !up) * loop->direction;
-    cr_put(t, "    for (long layer = %d; layer %s %d; layer%s) {\n", loop->start, up ? "<" : ">=",
-           end, up ? "++" : "--");
+    cr_put(t, "    for (long layer = %d; layer %s %d; layer%s) {", loop->start, up ? "<" : ">=", end, up ? "++" : "--");
+    print_scope(t, walk->program, step);
+    cr_put(t, "\n");
     if (loop->weights_stride)
         cr_put(t, "        const float *const " LAYER_WEIGHTS " = weights + layer * %lld;\n",
                in_units(CR_SPACE_WEIGHTS, loop->weights_stride, CR_FORMAT_f32));

@@ -347,9 +347,11 @@ static const char *common_words(const char *name, const char *other)
 static void share_name(const struct scheduling *s, int kernel, int ref, char *plain, size_t size)
 {
     char other[64], shared[64];
+    if (!s->sizes)
+        return;
     words_of_operand(s, s->m->kernels[kernel].refs[ref], shared);
     const size_t length = strlen(shared);
-    for (int k = kernel + 1; s->sizes && k < s->m->n_kernels; k++) {
+    for (int k = kernel + 1; k < s->m->n_kernels; k++) {
         if (s->m->function[k] != kernel)
             continue;
         words_of_operand(s, s->m->kernels[k].refs[ref], other);
