@@ -124,7 +124,7 @@ void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
     cr_put(t, "\n/* ---- the tokenizer ---- */\n\n");
     cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_TEXTS, g->tokenizer_path, &error);
     cr_put(t,
-           "\n/* ---- where the inputs lie ---- */\n\n"
+           "\n/* ---- offsets of the inputs in the memory, in bytes, in the order of the arguments ---- */\n\n"
            "#define %s_INPUTS %d\n#define %s_NUMBERS %lldL /* floats of a result */\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
            "#define %s_AT_N %lldL\n#define %s_AT_ARENA %lldL\n\nstatic const long %s_inputs_at[] = {",
            upper, w->p->n_inputs, upper, (long long)w->p->outputs[0].shape[0], upper, (long long)l.ids, upper, (long long)l.types, upper, (long long)l.n,

@@ -308,12 +308,13 @@ static size_t common_scope(const char *a, size_t most, const char *b)
 /* Prints, as a comment, the scope that the functions of a loop have in common, such as "h.#". */
 static void print_scope(struct cr_text *t, const struct cr_program *p, const struct cr_step *loop)
 {
-    static const char gradient[] = "gradient of ";
+    static const char *const prefixes[] = {"gradient of ", "next "};
     const char *scope = NULL;
     size_t length = 0;
     for (const struct cr_step *step = loop + 1; step->kind != CR_STEP_END; step++) {
         const char *title = step->function == CR_NONE ? "" : p->functions[step->function].comment;
-        title += strncmp(title, gradient, strlen(gradient)) == 0 ? strlen(gradient) : 0;
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+            title += strncmp(title, prefixes[i], strlen(prefixes[i])) == 0 ? strlen(prefixes[i]) : 0;
         size_t end = strcspn(title, ",\n");
         if (!memchr(title, '#', end))
             continue;

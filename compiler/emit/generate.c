@@ -299,6 +299,8 @@ static void put_places(struct cr_text *t, const struct cr_standalone *w)
            (long long)p->outputs[g->logits].shape[1], upper, (long long)s.ports, upper,
            (long long)s.inputs[g->ids], upper, (long long)s.inputs[g->n], upper,
            (long long)s.outputs[g->logits], upper, (long long)s.scratch, upper, (long long)s.arena);
+    cr_put(t, "/* Bytes from a session to its inputs and to its outputs, in the order of the arguments of %s_run. */\n",
+           p->name);
     put_offsets(t, w, "inputs", s.inputs, p->n_inputs);
     put_offsets(t, w, "outputs", s.outputs, p->n_outputs);
     free_session(&s);

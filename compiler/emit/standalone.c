@@ -341,6 +341,35 @@ static void print_pointers(struct cr_text *t, const struct cr_program *p,
     free(line.data);
 }
 
+/* Appends to `condition` that one of the entry's ports is null; for many ports in a row prints a loop instead. */
+static void check_ports(struct cr_text *t, struct cr_text *condition, const struct cr_program *p,
+                        const struct cr_entry *entry, const char *name, const struct cr_port *ports, int n)
+{
+    enum { MANY = 3 };
+    for (int i = 0, end; i < n; i = end) {
+        for (end = i; end < n && is_of(p, entry, &ports[end]);)
+            end++;
+        if (end - i >= MANY)
+            cr_put(t, "    for (int i = %d; i < %d; i++)\n        if (!%s[i])\n            return 1;\n", i, end, name);
+        for (int k = i; end - i < MANY && k < end; k++)
+            cr_put(condition, "%s!%s[%d]", condition->length ? " || " : "", name, k);
+        end += end == i; /* a port of another entry */
+    }
+}
+
+/* Prints the code that fails if a port of the entry is null. */
+static void print_null_checks(struct cr_text *t, const struct cr_program *p, const struct cr_entry *entry)
+{
+    struct cr_text condition = {0};
+    check_ports(t, &condition, p, entry, "inputs", p->inputs, p->n_inputs);
+    check_ports(t, &condition, p, entry, "outputs", p->outputs, p->n_outputs);
+    if (condition.length) {
+        cr_put_line(t, 4, "if (%s)", condition.data);
+        cr_put(t, "        return 1;\n");
+    }
+    free(condition.data);
+}
+
 /* Prints NAME_checked, which fails if a pointer is null or not aligned, and else calls the
  * entry's function. */
 static void print_checked(struct cr_text *t, const struct cr_standalone *w,
@@ -358,12 +387,7 @@ static void print_checked(struct cr_text *t, const struct cr_standalone *w,
            "%s    if (((size_t)weights | (size_t)arena) %% 64 || !arena%s%s)\n        return 1;\n",
            checked, ranks, p->weights_bytes ? " || !weights" : "",
            p->ranks ? " || ranks.rank < 0" : "");
-    for (int side = 0; side < 2; side++) {
-        const struct cr_port *ports = side ? p->outputs : p->inputs;
-        for (int i = 0; i < (side ? p->n_outputs : p->n_inputs); i++)
-            if (is_of(p, entry, &ports[i]))
-                cr_put(t, "    if (!%s[%d])\n        return 1;\n", side ? "outputs" : "inputs", i);
-    }
+    print_null_checks(t, p, entry);
     cr_put(t,
            "    return %s(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,\n"
            "        (float *)arena%s);\n}\n",
