@@ -140,7 +140,8 @@ static enum cr_onnx_kind kind_of(const char *name)
     static const struct {
         const char *name;
         enum cr_onnx_kind kind;
-    } kinds[] = {{"alpha", CR_ONNX_A_FLOAT}, {"approximate", CR_ONNX_A_STRING}, {"axes", CR_ONNX_A_INTS},
+    } kinds[] = {{"activation", CR_ONNX_A_STRING}, {"activation_alpha", CR_ONNX_A_FLOAT},
+                 {"alpha", CR_ONNX_A_FLOAT}, {"approximate", CR_ONNX_A_STRING}, {"axes", CR_ONNX_A_INTS},
                  {"beta", CR_ONNX_A_FLOAT},  {"ends", CR_ONNX_A_INTS},          {"epsilon", CR_ONNX_A_FLOAT},
                  {"max", CR_ONNX_A_FLOAT},   {"min", CR_ONNX_A_FLOAT},          {"perm", CR_ONNX_A_INTS},
                  {"scale", CR_ONNX_A_FLOAT}, {"split", CR_ONNX_A_INTS},         {"starts", CR_ONNX_A_INTS},

@@ -198,6 +198,20 @@ function inline_math.gemm(a, b, c, o)
     return y
 end
 
+local activations = {
+    LeakyRelu = function(y, o) return where(ge(y, 0), y, y * (o.activation_alpha or 0.01)) end,
+    Relu = function(y) return nn.relu(y) end,
+    Sigmoid = function(y) return sigmoid(y) end,
+    Tanh = function(y) return tanh(y) end,
+}
+
+-- Applies an activation to the result of Gemm.
+function inline_math.fused_gemm(a, b, c, o)
+    local f = activations[o.activation]
+    if not f then error("found the activation " .. tostring(o.activation) .. ", expected LeakyRelu, Relu, Sigmoid or Tanh") end
+    return f(inline_math.gemm(a, b, c, o), o)
+end
+
 -- Prepares an operand of FusedMatMul: moves its first axis after the batch axes, and swaps its last two axes.
 local function fused_operand(x, of_batch, is_swapped)
     if x.rank < 2 then return x end

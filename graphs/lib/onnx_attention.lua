@@ -297,6 +297,22 @@ function onnx_attention.fused_past(x, weights, bias, mask, past, scores_bias, co
     return concat({reshape(k, shape), reshape(v, shape)}, 1)
 end
 
+-- The floats that quantised numbers stand for.
+local function floats_of(x, scale, zero)
+    return (zero and float(x) - float(zero) or float(x)) * scale
+end
+
+-- The same of a quantised tensor and quantised weights; the attention itself is of floats.
+function onnx_attention.quantised(x, weights, bias, scale_x, scale_w, mask, zero_x, zero_w, past, config)
+    return onnx_attention.fused(floats_of(x, scale_x, zero_x), floats_of(weights, scale_w, zero_w), bias, mask, past,
+        nil, config)
+end
+
+function onnx_attention.quantised_past(x, weights, bias, scale_x, scale_w, mask, zero_x, zero_w, past, config)
+    return onnx_attention.fused_past(floats_of(x, scale_x, zero_x), floats_of(weights, scale_w, zero_w), bias, mask,
+        past, nil, config)
+end
+
 local multi_head_options = {
     mask_filter_value = "number?", num_heads = {"whole", 0}, scale = "number?",
     unidirectional = {"whole", 0}}

@@ -192,13 +192,33 @@ local function counts(w, padding)
     return total
 end
 
--- Returns the mean of each window.
-function onnx_conv.average_pool(x, config)
-    local o = layer_options("onnx_conv.average_pool", config or {}, pool_options, {
-        count_include_pad = {"whole", 0}})
+local average_pool_options = {count_include_pad = {"whole", 0}}
+
+local function average(x, o)
     local w = read_window(x, o, o.kernel_shape)
     local total = sum(windows(pad_all(x, w, 0), w), element_axes(w), false)
     return total / counts(w, o.count_include_pad ~= 0)
+end
+
+-- Returns the mean of each window.
+function onnx_conv.average_pool(x, config)
+    return average(x, layer_options("onnx_conv.average_pool", config or {}, pool_options, average_pool_options))
+end
+
+-- Returns y as quantised numbers of a type.
+local function quantise(y, scale, zero, type)
+    local low = tools.choose("type", {uint8 = 0, int8 = -128}, type)
+    y = round(scale and y / scale or y)
+    return int(tools.clamp(zero and y + float(zero) or y, low, low + 255))
+end
+
+-- Returns the mean of each window of a quantised tensor [N, C, d..], quantised again.
+function onnx_conv.average_pool_quantised(x, scale_x, zero_x, scale, zero, config)
+    local o = layer_options("onnx_conv.average_pool_quantised", config or {}, pool_options, average_pool_options, {
+        channels_last = {"whole", 0}, type = {"string", "uint8"}})
+    assert(o.channels_last == 0, "found channels_last 1, expected 0")
+    x = zero_x and float(x) - float(zero_x) or float(x)
+    return quantise(average(x * scale_x, o), scale, zero, o.type)
 end
 
 -- Returns the axes after batch and channels.
@@ -362,9 +382,7 @@ function onnx_conv.conv_quantised(x, scale_x, zero_x, weights, scale_w, zero_w, 
     local o = layer_options("onnx_conv.conv_quantised", config or {}, conv_options, {type = {"string", "uint8"}})
     local y = convolve_whole(x, weights, zero_x, zero_w, o)
     if bias then y = y + along(bias, x.rank, 2) end
-    local low = tools.choose("type", {uint8 = 0, int8 = -128}, o.type)
-    y = round(float(y) * (scale_x * along(scale_w, x.rank, 2) / scale)) + float(zero)
-    return int(tools.clamp(y, low, low + 255))
+    return quantise(float(y) * (scale_x * along(scale_w, x.rank, 2) / scale), nil, zero, o.type)
 end
 
 -- Inserts stride - 1 zeros between the elements of an axis.
