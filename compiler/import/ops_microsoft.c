@@ -25,17 +25,20 @@ static int bits_of(const struct cr_onnx_tensor *x, int64_t row, int64_t i, int64
     return byte >> (i * bits % 8) & ((1 << bits) - 1);
 }
 
-/* Returns element [n, k] of the weight, dequantised. */
-static double wide(const struct narrow *w, int64_t n, int64_t k)
+/* Writes the dequantised weights of a block of row n, of which the last block of a row may have fewer than others. */
+static void widen(const struct narrow *w, int64_t n, int64_t block, double *out)
 {
-    int64_t block = k / w->block, bytes = w->block * w->bits / 8;
-    double scale = cr_onnx_element(w->scales, n * w->blocks + block), zero = 1 << (w->bits - 1);
+    const int64_t first = block * w->block, rest = w->K - first, bytes = w->block * w->bits / 8;
+    const float scale = (float)cr_onnx_element(w->scales, n * w->blocks + block);
+    float zero = (float)(1 << (w->bits - 1));
     if (w->zeros && w->zeros->type == CR_ONNX_UINT8)
-        zero = bits_of(w->zeros, n * ((w->blocks * w->bits + 7) / 8), block, w->bits);
+        zero = (float)bits_of(w->zeros, n * ((w->blocks * w->bits + 7) / 8), block, w->bits);
     else if (w->zeros)
-        zero = cr_onnx_element(w->zeros, n * w->blocks + block);
-    int q = bits_of(w->data, (n * w->blocks + block) * bytes, k % w->block, w->bits);
-    return (float)(((float)q - (float)zero) * (float)scale);
+        zero = (float)cr_onnx_element(w->zeros, n * w->blocks + block);
+    for (int64_t i = 0; i < (rest < w->block ? rest : w->block); i++) {
+        int q = bits_of(w->data, (n * w->blocks + block) * bytes, i, w->bits);
+        out[i] = (double)(float)(((float)q - zero) * scale);
+    }
 }
 
 /* True if the attributes are in range and the tensors have the numbers of elements that follow from
@@ -70,8 +73,8 @@ void cr_op_matmul_nbits(struct cr_translation *t)
     }
     double *data = cr_t_array(t, w.N * w.K);
     for (int64_t n = 0; n < w.N; n++)
-        for (int64_t k = 0; k < w.K; k++)
-            data[n * w.K + k] = wide(&w, n, k);
+        for (int64_t block = 0; block < w.blocks; block++)
+            widen(&w, n, block, data + n * w.K + block * w.block);
     cr_t weight = cr_t_computed(t, CR_ONNX_FLOAT, 2, (int64_t[]){w.N, w.K}, data);
     cr_t y = cr_t_matmul(t, t->in[0], cr_t_swap(t, weight, 0, 1)), bias = cr_input(t, 5);
     cr_set_output(t, 0, bias ? cr_t_binary(t, "+", y, bias) : y);

@@ -56,6 +56,7 @@ static void add_broadcast(struct walk *w, cr_t x, const double *data)
 struct operation {
     struct cr_symbols *symbols;
     enum cr_op op;
+    cr_evaluator *evaluate;
     cr_t result;
     enum cr_onnx_type type;
 };
@@ -69,7 +70,7 @@ static double compute(const struct operation *o, const double *in)
         return 0;
     if (o->op == CR_OP_int && isfinite(in[0]))
         return trunc(in[0]);
-    return cr_evaluator_of(o->op, CR_F32)(o->op, in[0], in[1], in[2]);
+    return o->evaluate(o->op, in[0], in[1], in[2]);
 }
 
 static double compute_in_sample(const void *context, const double *in)
@@ -104,7 +105,7 @@ cr_t cr_t_fold_elementwise(struct cr_translation *t, enum cr_op op, const struct
                            const cr_t *x)
 {
     double none = 0, *data = cr_t_new_elements(t, like);
-    struct operation o = {t->graph->symbols, op, like, x[0]->type};
+    struct operation o = {t->graph->symbols, op, cr_evaluator_of(op, CR_F32), like, x[0]->type};
     struct walk w;
     begin(&w, like);
     add_broadcast(&w, like, data);
