@@ -411,13 +411,14 @@ static void copy_list(struct cr_list *list)
 struct cr_options cr_options_copy(const struct cr_options *o)
 {
     struct cr_options copy = *o;
-    struct cr_pairs *pairs[] = {&copy.set,    &copy.length, &copy.resumed,   &copy.input,
-                                &copy.output, &copy.expect, &copy.cotangent, &copy.validation_input};
-    struct cr_list *lists[] = {&copy.weights, &copy.skip, &copy.vs, &copy.ignore_config};
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
-        copy_pairs(pairs[i]);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        copy_list(lists[i]);
+    for (int i = 0; i < N_ROWS; i++) {
+        void *field = (char *)&copy + rows[i].field;
+        if (rows[i].kind == PAIR)
+            copy_pairs(field);
+        else if (rows[i].kind == LIST)
+            copy_list(field);
+    }
+    copy_pairs(&copy.resumed);
     return copy;
 }
 
@@ -664,18 +665,14 @@ static void free_pairs(struct cr_pairs *pairs)
 
 void cr_options_free(struct cr_options *o)
 {
-    free_pairs(&o->set);
-    free_pairs(&o->length);
+    for (int i = 0; i < N_ROWS; i++) {
+        void *field = (char *)o + rows[i].field;
+        if (rows[i].kind == PAIR)
+            free_pairs(field);
+        else if (rows[i].kind == LIST)
+            free(((struct cr_list *)field)->items);
+    }
     free_pairs(&o->resumed);
-    free_pairs(&o->input);
-    free_pairs(&o->output);
-    free_pairs(&o->expect);
-    free_pairs(&o->cotangent);
-    free_pairs(&o->validation_input);
-    free(o->weights.items);
-    free(o->skip.items);
-    free(o->vs.items);
-    free(o->ignore_config.items);
 }
 
 /* ---- queries ---- */
