@@ -95,7 +95,6 @@ inline_quant.matmul_integer = product
 
 function inline_quant.matmul(a, scale_a, zero_a, b, scale_b, zero_b, scale, zero)
     local y = product(a, b, zero_a, zero_b)
-    scale, zero = by_row(scale), by_row(zero)
     return saturate(float(y) * (by_row(scale_a) * scale_b / scale), zero, zero)
 end
 
