@@ -6,7 +6,8 @@
 
 #include "compiler/ir/mem.h"
 
-bool cr_is_literal_read(const struct cr_program *program, int literal)
+/* True if a call reads a literal. */
+static bool is_read(const struct cr_program *program, int literal)
 {
     for (int i = 0; i < program->n_buffers; i++) {
         const struct cr_buffer *b = &program->buffers[i];
@@ -38,7 +39,7 @@ static void put_lookup(struct cr_text *text, const struct cr_program *p)
     cr_put(text, "static const void *const literals[] = {");
     for (int i = 0; i < p->n_literals; i++) {
         cr_literal_name(name, sizeof name, i);
-        cr_put(text, "%s%s", i ? ", " : "", cr_is_literal_read(p, i) ? name : "0");
+        cr_put(text, "%s%s", i ? ", " : "", is_read(p, i) ? name : "0");
     }
     cr_put(text, "};\n");
 }
@@ -80,7 +81,7 @@ void cr_put_literals(struct cr_text *text, const struct cr_program *program, boo
     bool first = true;
     for (int i = 0; i < program->n_literals; i++) {
         const struct cr_literal *literal = &program->literals[i];
-        if (!cr_is_literal_read(program, i))
+        if (!is_read(program, i))
             continue;
         cr_put(text, elements && first ? "\n/* Tensors whose elements the script states. */\n" : "");
         first = false;

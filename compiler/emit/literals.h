@@ -11,9 +11,6 @@
 #include "compiler/ir/program.h"
 #include "compiler/ir/text.h"
 
-/* True if a call reads a literal. */
-bool cr_is_literal_read(const struct cr_program *program, int literal);
-
 /* Writes the name of a literal in C. */
 void cr_literal_name(char *name, size_t size, int literal);
 

@@ -41,7 +41,8 @@ static int check_format(const struct cr_port *param, const char *path, struct cr
                    path, param->name, cr_formats[param->format].name);
 }
 
-const char *cr_step_output_name(const struct cr_next_state *next, const char *name)
+/* Returns the name of an output in its entry. */
+static const char *name_in_entry(const struct cr_next_state *next, const char *name)
 {
     if (!next->micro_batches)
         return name;
@@ -59,7 +60,7 @@ static int find_sum(struct cr_next_state *next, const struct cr_ports *ports,
                     const struct targets *targets, int i, const char *path, struct cr_error *error)
 {
     const struct cr_port *output = &ports->outputs[i];
-    const char *own = cr_step_output_name(next, output->name);
+    const char *own = name_in_entry(next, output->name);
     size_t size = sizeof CR_SUM + strlen(own);
     char *name = cr_calloc(size, 1);
     snprintf(name, size, CR_SUM "%s", own);
@@ -80,7 +81,7 @@ static int find_target(struct cr_next_state *next, const struct cr_ports *ports,
                        struct cr_error *error)
 {
     const struct cr_port *output = &ports->outputs[i];
-    const char *name = cr_step_output_name(next, output->name);
+    const char *name = name_in_entry(next, output->name);
     next->to_param[i] = next->to_input[i] = next->to_sum[i] = CR_NONE;
     if (next->micro_batches && cr_after_prefix(output->name, CR_MICRO_BATCH "."))
         return find_sum(next, ports, targets, i, path, error);

@@ -34,8 +34,6 @@ struct cr_next_state {
 int cr_next_state_find(struct cr_next_state *next_state, const struct cr_ports *ports,
                        int micro_batches, const char *path, struct cr_error *error);
 
-/* Returns the name of an output without the prefix of its entry. */
-const char *cr_step_output_name(const struct cr_next_state *next_state, const char *name);
 void cr_next_state_free(struct cr_next_state *next_state);
 
 #endif
