@@ -369,7 +369,7 @@ def contrib():
                ("rows", np.array([12, 96])), ("picture", np.array([2, 4, 12, 12])), ("residue", floats(2, 6, 12, 12)),
                ("yes", random.integers(0, 2, (12, 96)).astype(bool)), ("texts", np.array([2, 6, 96])),
                ("qkv", signed(60, 96, 36)), ("qb", floats(36)), ("tiny", np.float32(0.00213)), ("g", floats(7, 96) * 0.1),
-               ("mask", np.array([4, 6], np.int32)), ("none", np.array(0, np.int8))]
+               ("mask", np.array([4, 6], np.int32)), ("none", np.array(0, np.int8)), ("byte", np.float32(1 / 256))]
     conv = {"group": 2, "pads": [1, 1, 1, 1]}
     nodes = [node("QuantizeLinear", "x s z", "q"), node("QuantizeLinear", "x r t", "i"),
              node("Reshape", "q rows", "m", domain=""), node("Reshape", "i rows", "n", domain=""),
@@ -389,9 +389,10 @@ def contrib():
              node("FusedConv", "c f fb residue", "b6", activation="LeakyRelu", activation_params=[0.2], **conv),
              node("DequantizeLinear", "n r t", "b7"), node("Reshape", "m texts", "h", domain=""),
              node("QLinearAveragePool", "j r t s t", "a", kernel_shape=[3, 2], strides=[2, 2], pads=[1, 0, 1, 0]),
+             node("QLinearSoftmax", "h s z byte u", "d", axis=-1, opset=13),
              node("FusedGemm", "l g", "b8", transB=1, activation="LeakyRelu", activation_alpha=0.2),
              node("QAttention", "h qkv qb s tiny mask z none", "b9", num_heads=3, unidirectional=1)]
-    whole = ["a%d" % i for i in range(10)] + ["a", "b0", "b4"]
+    whole = ["a%d" % i for i in range(10)] + ["a", "d", "b0", "b4"]
     values = whole + ["b1", "b2", "b3", "b5", "b6", "b7", "b8", "b9"]
     write("contrib", as_numbers(nodes, values, casts=whole),
           {"x": floats(1152)}, {"y": T.FLOAT}, weights, opset=20, contrib=True)

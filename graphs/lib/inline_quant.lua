@@ -2,6 +2,7 @@
 --
 -- A quantised number q stands for (q - zero) * scale.
 
+local inline_norm = require "inline_norm"
 local tools = require "inline_tools"
 local axis_of = tools.axis_of
 
@@ -147,6 +148,11 @@ local function same(x) return x end
 inline_quant.sigmoid = of_floats(sigmoid)
 inline_quant.leaky_relu = of_floats(function(x, o) return where(ge(x, 0), x, x * (o.alpha or 0.01)) end)
 local requantise = of_floats(same)
+
+-- The option `opset` is the version of ONNX whose Softmax is meant.
+inline_quant.softmax = of_floats(function(x, o)
+    return inline_norm.softmax(x, {axis = o.axis, version = (o.opset or 13) < 13 and o.opset or nil})
+end)
 
 -- Inputs are the scale and the zero point of the result, then each part, its scale and its zero point.
 function inline_quant.concat(list, o)
