@@ -1405,7 +1405,7 @@ START_TEST(refuses_names_twice)
     put_value(&graph, 12, _i == 0 ? "x" : "y", FLOAT, 1, (int64_t[]){2});
     if (_i == 4)
         put_value(&graph, 12, "y", FLOAT, 1, (int64_t[]){2});
-    expect_refusal(&graph, "is there twice, expected a name for each value");
+    expect_refusal(&graph, "two values have the name");
 }
 END_TEST
 

@@ -462,7 +462,7 @@ static const struct {
     {make_all_rows, "Resize ('the_node'): found other values of onnx_pictures.resize for n = 11 than for 12"},
     {make_twice, "Concat ('the_node'): found a size of 24 with n = 12, 22 with 11"},
     {make_merged, "a size of 48 with n = 12, 44 with 11"},
-    {make_beside, "CumSum ('the_node'): cumsum: cannot run beside the length n (axis 1)"},
+    {make_beside, "CumSum ('the_node'): cumsum: cannot take running sums beside the length n (axis 1)"},
     {make_row_before_last, "it takes elements that do not exist if the size is 1, along the length n (axis 1)"},
     {make_second, "it takes elements that do not exist if the size is 1, along the length n (axis 1)"},
     {make_at_most_five, "Slice ('the_node'): found a size of 5 with n = 12, 2 with 2"},

@@ -630,16 +630,16 @@ static const struct {
      "    local there = reshape(ne(ids, 1), {B, 1, 1, T})\n"
      "    return attend(where(logical_and(le(key(), query()), there), scores(), -1e9))\n"
      "end",
-     ": max: found a mask by a number, which may hide all tokens that one token sees, expected -inf "
+     ": max: found a mask by a finite number, which may hide all tokens that one token sees, expected -inf "
      "for later tokens, or each token to see itself"},
     {"mix = function()\n"
      "    local there = float(reshape(ne(ids, 1), {B, 1, 1, T}))\n"
      "    local s = scores() + (1 - there) * -1e9\n"
      "    return attend(s + where(le(key(), query()), 0, -1e9))\n"
      "end",
-     "found a mask by a number"},
+     "found a mask by a finite number"},
     {"mix = function() return attend(where(lt(key(), query()), scores(), -1e9)) end",
-     "found a mask by a number"},
+     "found a mask by a finite number"},
     /* a slice of a larger mask at another offset */
     {"mix = function()\n"
      "    local all = le(key {64, 64}, query {64, 64})\n"
@@ -755,7 +755,7 @@ static const struct {
      "end",
      "found an op that cuts, joins or merges the axis of tokens"},
     {"mix = function() return cumsum(x, 3) end",
-     ": cumsum: cannot run beside the length n (axis 2), expected it to stay an axis of its own"},
+     ": cumsum: cannot take running sums beside the length n (axis 2), expected it to stay an axis of its own"},
     {"mix = function() return x + input('z', {B, T, C}) end",
      "layer.lua: found the input z, expected the only input to be ids"},
     {"local s = state('s', {B, T, C}); replace(s, s + 1); mix = function() return x + s end",

@@ -389,7 +389,7 @@ static const struct {
     {"return {y = sum(input('x', {3, T}), {T})}",
      ":1: sum: axes: item 1: found the length T, expected a whole number"},
     {"return {y = cumsum(input('x', {3, T}), 1)}",
-     ":1: cumsum: cannot run beside the length T (axis 2), expected it to stay an axis of its own and whole"},
+     ":1: cumsum: cannot take running sums beside the length T (axis 2), expected it to stay an axis of its own and whole"},
     {"return {y = scatter_add(input('x', {T, 3}), iota({T}, 1), 5)}",
      ":1: scatter_add: cannot add up rows along the length T (axis 1), expected it to stay an axis of its own "
      "and whole"},

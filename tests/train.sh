@@ -278,7 +278,7 @@ return {["layer.weight"] = w * 0.5, ["layer.bais"] = b * 0.5, norm = w,
     loss = sum(w + b, 1):reshape{}}
 END
 train "$T/misspelt.lua" --steps 1 --save "$T/some"
-grep -q '^crescent: note: .*output layer.bais replaces nothing, did you mean layer.bias?$' "$log" &&
+grep -q '^crescent: note: .*output layer.bais has the name of no parameter or input, did you mean layer.bias?$' "$log" &&
     [ "$(wc -l <"$log")" -eq 4 ]
 report $? 'an output that is nearly a parameter'
 

@@ -383,7 +383,7 @@ static void note_names(const struct train *r)
             continue;
         cr_did_you_mean(near, sizeof near, name, names, n);
         if (*near)
-            cr_note("%.400s: output %.150s replaces nothing%s", r->options->model, name, near);
+            cr_note("%.400s: output %.150s has the name of no parameter or input%s", r->options->model, name, near);
     }
     free(names);
 }

@@ -63,7 +63,7 @@ static int report(const char *text, const struct complaint *complaint, struct cr
         return cr_fail(error, "out of memory for TinyCC to compile the C");
     bool kept = keep_text(text, path, sizeof path);
     return cr_fail(error,
-                   "bug: TinyCC does not accept the C of it: %s (the C is %s%s); please report it",
+                   "bug: TinyCC does not accept the C of the model: %s (the C is %s%s); please report it",
                    complaint->text, kept ? "in " : "lost", kept ? path : "");
 }
 

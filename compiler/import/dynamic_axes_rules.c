@@ -158,7 +158,7 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
                                                                     the bound */
         return true;
     if (computes_with_width(x) && operand(x, 0)->lengths[operand(x, 0)->rank - 1])
-        return refuse_term(s, x, "its width is a length, expected a number");
+        return refuse_term(s, x, "the size of its last axis is a length, expected a number");
     if (!has_cut_operands(x) && cr_onnx_runs_to_bound(s->script->graph, x))
         limit_operands(s, x);
     if (cr_onnx_infer_cut(s->script->graph, x, &result, &error))

@@ -82,7 +82,7 @@ static int define_new(struct cr_onnx_graph *g, struct cr_onnx_names *names, cons
                       int value, struct cr_error *error)
 {
     if (own_value(names, name))
-        return cr_fail(error, "%.300s: %s is there twice, expected a name for each value", g->path,
+        return cr_fail(error, "%.300s: two values have the name %s, expected a name for each", g->path,
                        cr_show(name, strlen(name)).text);
     define(names, name, value);
     return 0;

@@ -181,7 +181,7 @@ static void add_attribute(struct cr_translation *t, const struct cr_onnx_op *op,
         *term = cr_t_number(t, x->tensor->type, is_known ? cr_onnx_element(x->tensor, 0) : 0);
         add(t, a, (struct cr_op_argument){CR_ARGUMENT_TENSOR, name, false, 1, .terms = term});
     } else
-        cr_onnx_refuse(t, "attribute %s has another type, expected that of the operator", name);
+        cr_onnx_refuse(t, "attribute %s has another type, expected the one that ONNX defines", name);
 }
 
 /* Adds option `outputs`: a boolean for each output, true if the node has it. */

@@ -139,9 +139,9 @@ static int take_reals(struct reading *r, const struct cr_wire_field *field, size
 {
     size_t n = (size_t)(field->bytes.end - field->bytes.at);
     if (field->kind == CR_WIRE_INTEGER || n % width)
-        return fail(r, "found floats whose bytes are cut short, expected whole numbers");
+        return fail(r, "the last of its floats is cut short, expected all bytes of it");
     if ((size_t)cr_onnx_type_bytes(r->type) != width)
-        return fail(r, "found floats in a tensor of another type, expected its own type");
+        return fail(r, "found floats in a tensor of another type, expected data of its type");
     if (field->kind == CR_WIRE_BYTES && !r->packed_size && !r->size) {
         r->packed = field->bytes.at;
         r->packed_size = n;

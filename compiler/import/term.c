@@ -274,7 +274,7 @@ cr_t cr_t_call(struct cr_translation *t, const char *name, enum cr_onnx_type typ
         return NULL;
     for (int i = 0; i < n; i++)
         if (!arguments[i].term && !arguments[i].text)
-            return cr_onnx_refuse(t, "found no operand of %s, expected one", name);
+            return cr_onnx_refuse(t, "an operand of %s is missing, expected a tensor", name);
     struct cr_onnx_term *x = cr_t_new(t, CR_TERM_CALL, type, rank, shape);
     if (!x)
         return NULL;

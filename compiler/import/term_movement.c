@@ -251,7 +251,7 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
     struct cr_onnx_argument *items = cr_arena_new(t->arena, (size_t)n, sizeof *items);
     int kept = 0;
     if (n < 1)
-        return cr_onnx_refuse(t, "found no parts, expected at least one");
+        return cr_onnx_refuse(t, "found a concatenation of no tensors, expected at least one");
     if (t->failed || !parts[0])
         return NULL;
     memcpy(shape, parts[0]->shape, sizeof shape);
@@ -260,11 +260,12 @@ cr_t cr_t_concat(struct cr_translation *t, const cr_t *parts, int n, int axis)
         if (!parts[i])
             return NULL;
         if (parts[i]->rank != parts[0]->rank)
-            return cr_onnx_refuse(t, "found parts of %d and %d axes, expected as many", parts[0]->rank, parts[i]->rank);
+            return cr_onnx_refuse(t, "found tensors of %d and %d axes to concatenate, expected as many axes",
+                                  parts[0]->rank, parts[i]->rank);
         if (!cr_t_same_types(t, parts[0], parts[i]))
             return NULL;
         if (!cr_differ_along(axis, parts[0]->rank, parts[0]->shape, parts[i]->rank, parts[i]->shape))
-            return cr_onnx_refuse(t, "found parts of shapes that do not fit, expected equal sizes along the other axes");
+            return cr_onnx_refuse(t, "found tensors to concatenate that differ along another axis, expected equal sizes");
         shape[axis] = cr_sizes(t->graph->symbols, shape[axis], '+', parts[i]->shape[axis]);
         if (parts[i]->shape[axis])
             items[kept++] = (struct cr_onnx_argument){parts[i], NULL};
@@ -310,7 +311,7 @@ cr_t cr_t_gather(struct cr_translation *t, cr_t table, cr_t index)
     if (t->failed || !table || !index || !cr_t_is_of(t, index, CR_OF_INTEGERS))
         return NULL;
     if (!table->rank)
-        return cr_onnx_refuse(t, "found a table without axes, expected at least one");
+        return cr_onnx_refuse(t, "found a scalar as the table of a lookup, expected at least one axis");
     int rank = cr_gather_shape(shape, table->rank, table->shape, index->rank, index->shape);
     struct cr_onnx_term *like = cr_t_new(t, CR_TERM_DATA, table->type, rank, shape);
     if (!like)

@@ -423,7 +423,7 @@ static int start_rounds(struct work *w, struct rounds *r, int extra)
     if (!r->body || r->n_carried > 60 || r->n_carried < 0 || r->n_collected < 0 ||
         r->n_collected > 60 || w->graph->nodes[r->node].n_outputs > r->n_carried + r->n_collected)
         return refuse_node(w, r->node,
-                           "found no body that fits its inputs and outputs, expected one");
+                           "the inputs and outputs of its body do not match its own, expected as many");
     for (int i = 0; i < r->n_collected; i++)
         r->collected[i] = cr_arena_new(&w->graph->arena, MOST_ROUNDS, sizeof(int));
     return 0;
@@ -437,7 +437,7 @@ static int inline_loop(struct work *w, int node)
     struct cr_onnx_node n = w->graph->nodes[node];
     int inputs[64], outputs[128];
     if (start_rounds(w, &r, 1) || r.body->n_inputs != r.n_carried + 2)
-        return refuse_node(w, node, "found no body that fits its inputs and outputs, expected one");
+        return refuse_node(w, node, "the inputs and outputs of its body do not match its own, expected as many");
     if (n.inputs[0] != CR_ONNX_NONE &&
         known_input(w, node, 0, "the number of rounds is known only when the model runs", &most))
         return -1;
@@ -600,7 +600,7 @@ static int inline_scan(struct work *w, int node)
         return refuse_node(w, node, "found sequence_lens, expected sequences of one length");
     if (scanned < 1 || n_values > 64 || n.n_outputs > 64 || start_rounds(w, &s.rounds, 0) ||
         s.rounds.body->n_inputs != n_values)
-        return refuse_node(w, node, "found no body that fits its inputs and outputs, expected one");
+        return refuse_node(w, node, "the inputs and outputs of its body do not match its own, expected as many");
     if ((batched ? run_batches : run_scan)(w, &s, n.inputs + batched, results))
         return -1;
     for (int i = 0; i < n.n_outputs; i++)

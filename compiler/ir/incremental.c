@@ -194,7 +194,7 @@ static int fail_later(const struct work *w, cr_id id, enum cr_later later)
 {
     if (later != CR_LATER_TIED)
         return fail_looks_ahead(w, id);
-    return fail_at(w, id, "a mask by a number, which may hide all tokens that one token sees",
+    return fail_at(w, id, "a mask by a finite number, which may hide all tokens that one token sees",
                    "-inf for later tokens, or each token to see itself");
 }
 
@@ -689,7 +689,7 @@ static int find_ids(struct work *w)
         return fail(w, "no input", "the input " CR_IDS ", i32 [batch, tokens]");
     const struct cr_node *ids = &g->nodes[w->ids];
     if (ids->rank != 2 || ids->dtype != CR_I32)
-        return fail(w, "another input " CR_IDS, "i32 [batch, tokens]");
+        return fail(w, "an input " CR_IDS " of another type or rank", "i32 [batch, tokens]");
     w->context = ids->shape[1];
     if (w->context == 1) /* with one token, axes.h cannot tell the axis of tokens from other axes
                           * of size 1 */

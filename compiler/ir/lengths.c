@@ -203,7 +203,7 @@ static bool find_scan(struct finder *f)
     int axis = f->node->axis;
     for (int a = 0; a < f->node->rank; a++)
         if (of_operand(f, 0)[a] && a != axis)
-            return fail_at(f, "cannot run beside the", 0, a);
+            return fail_at(f, "cannot take running sums beside the", 0, a);
     f->found[axis] = of_operand(f, 0)[axis];
     return true;
 }

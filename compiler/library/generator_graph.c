@@ -135,7 +135,7 @@ static int set_option(crescent_context *context, crescent_graph **graph, const c
     crescent_graph *again;
     snprintf(text, sizeof text, "%" PRId64, value);
     if (!cr_origin_option(o, name))
-        return cr_fail(error, "%.400s: it has no option %s, expected one that can be %s", o->path,
+        return cr_fail(error, "%.400s: found no option %s, expected one that can be %s", o->path,
                        name, text);
     if (cr_graph_again(context, o, &(struct cr_setting){name, text, false}, 1, &again))
         return -1;

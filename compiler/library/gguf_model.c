@@ -337,7 +337,7 @@ static int check_heads(struct reading *r, int64_t d)
             return -1;
         if (value && size != d)
             return cr_fail(r->error,
-                           "%.400s: %s.%s is %" PRId64 ", expected the %" PRId64 " of a head",
+                           "%.400s: %s.%s is %" PRId64 ", expected %" PRId64 ", the size of a head",
                            r->file.path, r->family->name, names[i], size, d);
     }
     return 0;
@@ -374,7 +374,7 @@ static int read_encoder(struct reading *r)
         return 0;
     }
     if (types ? types->rank != 2 : r->names == CR_AS_BERT)
-        return cr_fail(r->error, "%.400s: %s token_types.weight, expected one of two axes", r->file.path,
+        return cr_fail(r->error, "%.400s: %s token_types.weight, expected a tensor of two axes", r->file.path,
                        types ? "another shape of" : "no tensor");
     set_integer(r, "type_vocab_size", types ? types->shape[0] : 0);
     if (r->names == CR_AS_NOMIC) {
@@ -391,7 +391,7 @@ static int read_tensors(struct reading *r)
 {
     const struct cr_gguf_tensor *table = cr_gguf_find_tensor(&r->file, "token_embd.weight");
     if (!table || table->rank != 2)
-        return cr_fail(r->error, "%.400s: %s token_embd.weight, expected one of two axes",
+        return cr_fail(r->error, "%.400s: %s token_embd.weight, expected a tensor of two axes",
                        r->file.path, table ? "another shape of" : "no tensor");
     set_integer(r, "vocab_size", table->shape[0]);
     if (is_encoder(r))
@@ -418,7 +418,7 @@ static int check_sizes(struct reading *r)
         read_count(r, find(r, "context_length"), &positions))
         return -1;
     if (layers > r->file.n_tensors)
-        return cr_fail(r->error, "%.400s: %" PRId64 " blocks of %d tensors, expected some for each",
+        return cr_fail(r->error, "%.400s: %" PRId64 " blocks in a file of %d tensors, expected at least one for each",
                        r->file.path, layers, r->file.n_tensors);
     d /= heads;
     if (r->names == CR_AS_GPT2 || r->names == CR_AS_BERT)

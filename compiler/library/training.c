@@ -19,7 +19,7 @@ static int find_numbers(crescent_trainer *t, struct cr_error *error)
         cr_find_number(e, parts ? CR_UPDATE ".tokens" : "tokens", true, &t->tokens, error))
         return -1;
     if (t->loss == CR_NONE)
-        return cr_fail(error, "%.400s: no output loss, expected the number that training lowers",
+        return cr_fail(error, "%.400s: no output loss, expected the number to minimise",
                        e->path);
     return 0;
 }

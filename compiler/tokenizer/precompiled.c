@@ -182,7 +182,7 @@ int cr_list_precompiled(const struct cr_text_part *part, struct cr_shape *s, str
 {
     double growth = cr_growth_of_map(&part->map, 1, CR_SHORT_GRAPHEME);
     if (growth == 0)
-        return cr_refuse_shape(s, "a Precompiled with a deep map", "another map", error);
+        return cr_refuse_shape(s, "a Precompiled whose map is too large", "a smaller map", error);
     return cr_list_stage(s, &(struct cr_listed_stage){.kind = CR_MAPPED, .map = &part->map, .growth = growth},
                          error);
 }

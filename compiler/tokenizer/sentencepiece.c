@@ -77,7 +77,7 @@ static int list(const struct cr_text_part *part, struct cr_shape *s, struct cr_e
                                     .growth = cr_growth_of_map(&part->map, space, SIZE_MAX),
                                     .more = (double)space};
     if (stage.growth == 0)
-        return cr_refuse_shape(s, "a SentencePiece model with a deep map", "another map", error);
+        return cr_refuse_shape(s, "a SentencePiece model whose map is too large", "a smaller map", error);
     return cr_list_stage(s, &stage, error);
 }
 

@@ -16,7 +16,7 @@ local function is_embedding(x, index)
 end
 
 function inline_index.gather(x, index, o)
-    assert(x.rank > 0, "expected a table")
+    assert(x.rank > 0, "found a scalar, expected a table of at least one axis")
     local axis = axis_of(x, o.axis or 0)
     if not is_embedding(x, index) then index = from_start(index, x:size(axis)) end
     return tools.gather(x, index, axis)

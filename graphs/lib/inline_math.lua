@@ -159,7 +159,7 @@ end
 
 -- Returns running sums; an exclusive sum is shifted by one and begins with 0.
 function inline_math.cum_sum(x, o)
-    local axis = axis_of(x, assert(tools.list(o.axis), "found no axis, expected one")[1])
+    local axis = axis_of(x, assert(tools.list(o.axis), "found no axis, expected the axis of the running sums")[1])
     local reverse = (o.reverse or 0) ~= 0
     local y = cumsum(x, axis, reverse)
     if (o.exclusive or 0) == 0 or bound(x:size(axis)) == 0 then return y end

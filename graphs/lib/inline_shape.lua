@@ -140,7 +140,7 @@ end
 
 -- Returns a matrix with 1 on diagonal k and 0 elsewhere.
 function inline_shape.eye_like(x, o)
-    assert(x.rank == 2, "expected a matrix")
+    assert(x.rank == 2, "found " .. x.rank .. " axes, expected a matrix")
     return cast(eq(iota(x.shape, 2), iota(x.shape, 1) + (o.k or 0)), o.dtype or x)
 end
 
