@@ -1,4 +1,4 @@
-/* call_block.c - a program that uses the C of generated/; see generated-c.md. */
+/* call_block.c - a program that uses the C of generated/; see generated-c-call.md. */
 #include <stdio.h>
 #include <stdlib.h>
 

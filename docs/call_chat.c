@@ -1,4 +1,4 @@
-/* call_chat.c - a chat with a model that crescent emit --generate --pack wrote; see generate.md. */
+/* call_chat.c - a chat with a model that crescent emit --generate --pack wrote; see generate-c.md. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /*
  * call_library.c - a program that uses the library: it trains a net on XOR, and writes it as C;
- * see library.md.
+ * see library-example.md.
  *
  *     call_library FOLDER
  */

@@ -1,4 +1,4 @@
--- The model of language.md: an autoencoder, whose halves can be asked for by themselves.
+-- The model of language-runs.md: an autoencoder, whose halves can be asked for by themselves.
 local nn = require "nn"
 local o = options {T = 8, n_embd = 32, n_code = 4}
 

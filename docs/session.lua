@@ -1,4 +1,4 @@
--- The model of language.md: attention to all tokens so far, for a prompt at once or for one more.
+-- The model of language-runs.md: attention to all tokens so far, for a prompt at once or for one more.
 local nn = require "nn"
 local o = options {T = 8, n_positions = 64, width = 32}
 

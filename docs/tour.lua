@@ -1,4 +1,4 @@
--- The model of tour.md: a layer norm, a linear layer, ReLU, and the residual.
+-- The model of tour/a-tensor.md: a layer norm, a linear layer, ReLU, and the residual.
 local nn = require "nn"
 
 local o = options {T = 8, n_embd = 32}
