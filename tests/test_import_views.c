@@ -263,7 +263,7 @@ static void add_split(const struct value *a)
 
 /* ---- several values ---- */
 
-/* The value beside itself. */
+/* Adds the concat of a value and itself along a random axis. */
 static void add_concat(const struct value *a)
 {
     struct message attributes = {.n = 0};

@@ -66,7 +66,8 @@ static const char frame[] =
     "x = x + mix()\n"
     "return {logits = scope('head', nn.linear, x, V)}\n";
 
-/* Ways to look back. */
+/* Definitions of `mix` that the incremental form accepts: a token reads only itself and earlier
+ * ones. */
 static const char *const spellings[] = {
     "mix = function() return attend(where(le(key(), query()), scores(), -math.huge)) end",
     "mix = function() return attend(where(ge(query() - key(), 0), scores(), -math.huge)) end",
@@ -87,7 +88,7 @@ static const char *const spellings[] = {
     "    local all = le(key {64, 64}, query {64, 64})\n"
     "    return attend(where(slice(all, {5, 5}, {T, T}), scores(), -math.huge))\n"
     "end",
-    /* scaled behind the mask */
+    /* scores are scaled after the mask is added */
     "mix = function()\n"
     "    local s = matmul(heads 'q', transpose(heads 'k', 3, 4))\n"
     "    return attend((s + where(le(key(), query()), 0, -math.huge)) / 3)\n"
@@ -265,7 +266,7 @@ static int tokens_at(int plan, int step, int chunk, int left)
     return n < left ? n : left;
 }
 
-/* Tokens of one run. */
+/* Runs a model on the n tokens of one step. */
 static void run_tokens(crescent_context *context, struct side *side, const int32_t *ids, int32_t n,
                        float *logits)
 {

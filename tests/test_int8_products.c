@@ -42,7 +42,7 @@ struct row {
 
 _Static_assert(sizeof(struct row) == ROW * sizeof(int), "as round_int8 lays them out");
 
-/* As runtime.h defines it. */
+/* Rounds the row x to int8, as runtime.h defines round_int8. */
 static void round_row(struct row *y, const float *x)
 {
     memset(y, 0, sizeof *y);

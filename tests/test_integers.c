@@ -477,7 +477,8 @@ static struct tensor reshape(struct model *m, struct tensor a, int64_t rows)
     return t;
 }
 
-/* Side by side. */
+/* Adds the concat of two [R, C] tensors along axis 1: each row of a is followed by the same row of
+ * b. */
 static struct tensor concat(struct model *m, struct tensor a, struct tensor b)
 {
     struct cr_attr attr = {.axis = 1};

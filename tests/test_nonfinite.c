@@ -18,7 +18,7 @@ enum { MAX_PORTS = 16 };
 
 /* ---- running a script ---- */
 
-/* The graph of a script. */
+/* Runs the script at `path` and returns its graph. */
 static struct cr_graph *graph_of(const char *path, const struct cr_setting *settings, int n)
 {
     struct cr_script script;
@@ -31,7 +31,7 @@ static struct cr_graph *graph_of(const char *path, const struct cr_setting *sett
     return graph;
 }
 
-/* The same of its text. */
+/* Returns the graph of a script that is given as text. */
 static struct cr_graph *graph_of_text(const char *text)
 {
     char path[] = "/tmp/crescent-nonfinite-XXXXXX";
@@ -44,7 +44,7 @@ static struct cr_graph *graph_of_text(const char *text)
     return graph;
 }
 
-/* Fills the elements of an input. */
+/* A function that sets all n elements of the input with this name. */
 typedef void filler(const char *name, int64_t n, float *data, const void *context);
 
 struct outputs {
@@ -60,7 +60,8 @@ static void outputs_free(struct outputs *o)
         free(o->data[i]);
 }
 
-/* Uses the graph up. */
+/* Compiles a graph, which is used up, fills the inputs by `fill`, and returns the outputs of a
+ * run. */
 static struct outputs run(struct cr_graph *graph, const struct cr_engine_options *options,
                           filler *fill, const void *context)
 {
@@ -100,7 +101,7 @@ static const struct cr_engine_options interpreted = {.settings.path = "test", .b
 
 /* ---- formulas ---- */
 
-/* Formulas of x and z, which take all pairs of special values. */
+/* Formulas of x and z, whose elements take all pairs of special values. */
 static const char *const formulas[] = {
     "0.5 * x * (1 + erf(x * 0.7071067811865476))",
     "0.5 * x * (1 + tanh(0.7978845608 * (x + 0.044715 * x ^ 3)))",
@@ -272,10 +273,10 @@ END_TEST
 
 /* Fused attention with queries that see no key, or whose keys are all dropped; y is the output. */
 static const char *const unseeing[] = {
-    /* the answer is NaN */
+    /* queries without a key give NaN */
     "s = where(lt(key, query), s, -math.huge)\n"
     "y = matmul(softmax(s), v)",
-    /* the result is 0, as in ONNX's Attention */
+    /* queries without a key give 0, as in ONNX's Attention */
     "s = s + where(eq(query, 7), -math.huge, 0)\n"
     "y = matmul(where(eq(max(s, -1), -math.huge), 0, softmax(s)), v)",
     "s = where(lt(key, query), s, -math.huge)\n"

@@ -58,7 +58,7 @@ static void remove_folder(void)
 
 /* ---- random numbers ---- */
 
-/* A number from 0 to n - 1. */
+/* Returns a random number from 0 to n - 1. */
 static int pick(struct chain *c, int n)
 {
     c->state = c->state * 6364136223846793005u + 1442695040888963407u;
@@ -158,7 +158,7 @@ static int scale_shape(struct chain *c, struct step *s, struct message *attribut
     s->axis = pick(c, x->rank);
     s->block = 0;
     shape[0] = 1;
-    if (way == 0 || way == 3) /* the axis is the second one then, which x need not have */
+    if (way == 0 || way == 3) /* without the attribute, the axis is axis 1, which x need not have */
         return way == 3;
     put_integer_attribute(attributes, "axis", pick(c, 2) ? s->axis : s->axis - x->rank);
     shape[0] = x->shape[s->axis];

@@ -112,7 +112,7 @@ static void fill_inputs(struct model *m, int run_number)
         }
 }
 
-/* The same, in the states. */
+/* Fills states with whole numbers from -3 to 3; bools with true and false. */
 static void fill_states(struct model *m)
 {
     float data[MAX_ELEMENTS];
@@ -392,7 +392,7 @@ static void check_write(int which, const char *type, enum cr_backend backend, bo
         else
             memcpy(a, m->in[1], (size_t)n * sizeof *a);
         memcpy(m->in[0], &offsets[i], sizeof offsets[i]);
-        m->in[rows][0] = m->in[rows][(i + 1) % T]; /* others than before */
+        m->in[rows][0] = m->in[rows][(i + 1) % T]; /* writes other rows than the last run */
         run(m);
         for (int j = 0; j < n; j++) {
             float expected = written(a, m->in[rows], j, writes[which].width, offsets[i]);

@@ -307,7 +307,7 @@ static const struct {
     size_t member;
     double (*exact)(double);
     double limit;
-    float low, high; /* where to look closely */
+    float low, high; /* the range from which many arguments are drawn */
 } functions[] = {
     {"exp", MEMBER(exp), exp, 1.1, -104.0f, 89.0f},
     {"log", MEMBER(log), log, 1.0, 0.25f, 4.0f},
@@ -435,7 +435,7 @@ END_TEST
 
 /* ---- reductions ---- */
 
-/* Of two zeros +0. */
+/* Returns the larger number, or NaN if either is NaN; of two zeros, +0 if either is +0. */
 static float larger(float a, float b)
 {
     return isnan(b) ? b : b > a || (b == a && !signbit(b)) ? b : a;
@@ -500,7 +500,7 @@ static float lanes_and_tree(const struct reduction *of, const float *a, long n)
     return lane[0];
 }
 
-/* Rows of several blocks. */
+/* Reductions of rows that are longer than a block, or just shorter, follow the rule. */
 START_TEST(test_wide_reductions)
 {
     const struct cr_runtime *k = cr_runtime_select(isas[_i]);

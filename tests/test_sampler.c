@@ -20,7 +20,8 @@ static double scratch[CR_SAMPLE_SCRATCH(MOST)];
 
 static const float *compared;
 
-/* Likelier tokens first. */
+/* Orders tokens for qsort: by `compared`, their logits, from the greatest down; equal ones by
+ * id. */
 static int by_logit(const void *a, const void *b)
 {
     int i = *(const int *)a, j = *(const int *)b;

@@ -286,7 +286,7 @@ START_TEST(maps_kept_weights)
     GOOD(crescent_embed(e, "the text", 8, first, NULL));
     GOOD(crescent_write_cache(model, &written));
     ck_assert_int_gt(written, 0);
-    crescent_close(model); /* it is the embedder's */
+    crescent_close(model); /* does not close the model, which belongs to the embedder */
     GOOD(crescent_embed(e, "the text", 8, second, NULL));
     ck_assert(crescent_same_bits(first, second, C));
     crescent_embedder_close(e);

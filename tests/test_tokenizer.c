@@ -81,7 +81,7 @@ static const char *refusal(const char *json, size_t length)
     return rest;
 }
 
-/* "1 2 3" */
+/* Returns ids as text, such as "1 2 3"; the caller frees it. */
 static char *join(const int32_t *ids, size_t n)
 {
     char *text = calloc(n + 1, 12), *at = text;
@@ -128,7 +128,7 @@ static const struct fixture {
 };
 enum { N_FIXTURES = sizeof fixtures / sizeof *fixtures };
 
-/* One case, both ways. */
+/* Checks a case in both directions: the ids of its text, and the text that the ids decode to. */
 static void check_case(crescent_tokenizer *tokenizer, const char *name, const json_t *item,
                        int gives_back)
 {

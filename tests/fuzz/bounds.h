@@ -33,8 +33,8 @@ struct cr_bounds {
  */
 void cr_bounds_add(const struct cr_graph *g, cr_id id, const void *data, struct cr_bounds *all);
 
-/* Does the same for exact ops: errors come from operands alone, and are 0 if the operands' errors
- * are. */
+/* Fills in all[id] as cr_bounds_add does, for ops that are exact: errors come from operands alone,
+ * and are 0 if the operands' errors are. */
 void cr_bounds_add_exact(const struct cr_graph *g, cr_id id, const void *data,
                          struct cr_bounds *all);
 

@@ -15,7 +15,7 @@ struct cr_case {
     void **data;              /* by node: the data of inputs and parameters (leaves.h) */
     struct cr_bounds *bounds; /* by node */
     int n, cap;               /* number of nodes with bounds; capacity */
-    bool extreme;             /* some value is not finite, or is very large */
+    bool extreme;             /* the value of some node is not finite, or is very large */
 };
 
 struct cr_case *cr_case_new(const char *name);

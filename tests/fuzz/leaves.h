@@ -27,7 +27,7 @@
 /* Returns the next number of a random generator (splitmix64). */
 uint64_t cr_next_number(uint64_t *state);
 
-/* A number made of a text. */
+/* Returns a hash of a text, as the state of a random generator. */
 uint64_t cr_seed_of_text(const char *text);
 
 /* Returns the elements of an input or parameter: int32_t for i32, else float.  The caller frees

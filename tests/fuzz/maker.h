@@ -14,7 +14,7 @@ enum { CR_MAX_SHARED = 32, CR_MAX_KEPT = 64 };
 /* A graph being made. */
 struct cr_maker {
     struct cr_case *c;
-    struct cr_graph *g; /* of the case */
+    struct cr_graph *g; /* the graph of `c` */
     uint64_t state;     /* the state of the random generator */
     bool wild;
     int64_t work; /* the work to evaluate the graph, at most most_work */
@@ -24,11 +24,11 @@ struct cr_maker {
     int n_pool;
     cr_id spare; /* a value inside the current step that later steps may read */
     int n_leaves;
-    int states;                  /* percentage of inputs that are states */
-    int64_t budget;              /* elements of a leaf */
-    int n_layers;                /* of the last stack */
-    bool in_layer;               /* of a block */
-    cr_id shared[CR_MAX_SHARED]; /* i32 inputs that its layers share */
+    int states;                  /* percentage of drawn inputs that become states */
+    int64_t budget;              /* the greatest number of elements of a leaf */
+    int n_layers;                /* number of layers that the last step of layers made */
+    bool in_layer;               /* the nodes to come belong to a layer */
+    cr_id shared[CR_MAX_SHARED]; /* i32 inputs that the layers of a step share */
     int n_shared, next_shared;
     struct {
         cr_id state, value;
@@ -45,7 +45,8 @@ int64_t cr_below(struct cr_maker *m, int64_t n);
 bool cr_chance(struct cr_maker *m, int percent);
 
 const struct cr_node *cr_node_of(const struct cr_maker *m, cr_id id);
-int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis); /* from the end if < 0 */
+int64_t cr_size_of(const struct cr_maker *m, cr_id id, int axis); /* axes below 0 count from the
+                                                                     end */
 
 /* Add nodes.  Shapes are arrays; axes of permute count from 0. */
 cr_id cr_make(struct cr_maker *m, enum cr_op op, int n, const cr_id *in,
@@ -56,7 +57,7 @@ cr_id cr_make_select(struct cr_maker *m, cr_id condition, cr_id a, cr_id b);
 cr_id cr_make_fold(struct cr_maker *m, enum cr_op op, cr_id a, int axis);
 cr_id cr_make_reshape(struct cr_maker *m, cr_id a, int rank, const int64_t *shape);
 cr_id cr_make_permute(struct cr_maker *m, cr_id a, const int64_t *axes);
-cr_id cr_make_swap(struct cr_maker *m, cr_id a); /* the last two axes */
+cr_id cr_make_swap(struct cr_maker *m, cr_id a); /* transposes the last two axes */
 cr_id cr_make_slice(struct cr_maker *m, cr_id a, int axis, int64_t start, int64_t size);
 cr_id cr_make_concat(struct cr_maker *m, int n, const cr_id *in, int axis);
 cr_id cr_make_like(struct cr_maker *m, cr_id a, cr_id shape); /* broadcasts a to the shape of node `like` */

@@ -18,13 +18,15 @@ enum { MAX_WEIGHTS = 128, MOST_LAYERS = 3 };
 struct model {
     struct cr_maker *m;
     int64_t B, T, C, H, G,
-        d;            /* texts, tokens, width, heads, heads of keys and values, width of a head */
-    cr_id ids, table; /* of words */
+        d;            /* B texts, T tokens, width C, H heads, G heads of keys and values, width d of
+                         a head */
+    cr_id ids, table; /* the input of token ids, and the table of their embeddings */
     cr_id weights[MAX_WEIGHTS];
     int n, next;       /* weights of the first layer; how many of them the current layer has used */
     uint64_t shared;   /* a bit for each weight: later layers use the same one */
-    bool later;        /* a layer like the first */
-    int norms, biases; /* of 100 */
+    bool later;        /* true from the second of a stack of equal layers on */
+    int norms, biases; /* percentages of layers with normed queries and keys, of products with a
+                          bias */
     int products;      /* percentage of values combined with another of the same token */
     cr_id source;      /* the input of a layer's attention or feed-forward part, [B, T, C] */
     cr_id layer_angles;       /* rotary angles that a layer computes from its source, or CR_NONE */
@@ -119,7 +121,7 @@ static cr_id biased(struct model *a, cr_id y)
         return cr_make2(m, CR_OP_sub, y, cr_make_like(m, b, y));
     case 3:
         return cr_make2(m, CR_OP_add, cr_make_like(m, b, y), y);
-    case 4: { /* behind a view */
+    case 4: { /* the bias is added to y reshaped to rank 2 */
         struct cr_node node = *cr_node_of(m, y);
         int64_t flat[2] = {cr_elements(node.rank - 1, node.shape), n};
         cr_id z = cr_make_reshape(m, y, 2, flat);
@@ -223,7 +225,7 @@ static cr_id with_product(struct model *a, cr_id y, cr_id x)
         return cr_make2(m, CR_OP_add, multiplied(a, x, n), y);
     case 3:
         return cr_make2(m, CR_OP_sub, y, multiplied(a, x, n));
-    case 4: { /* from one to another */
+    case 4: { /* a gate g mixes y and a product p: y g + p (1 - g) */
         cr_id g = cr_make1(m, CR_OP_sigmoid, linear(a, x, n));
         cr_id rest = cr_make2(m, CR_OP_sub, cr_make_const(m, g, 1), g);
         return cr_make2(m, CR_OP_add, cr_make2(m, CR_OP_mul, y, g),
@@ -256,7 +258,7 @@ static cr_id of_heads(struct model *a, int64_t n)
     return cr_make_swap(m, y);
 }
 
-/* Returns such a number broadcast to keys or values x [B, n, T, d]. */
+/* Returns a number for each token, by of_heads, broadcast to keys or values x [B, n, T, d]. */
 static cr_id for_rows(struct model *a, cr_id x)
 {
     cr_id y = of_heads(a, cr_size_of(a->m, x, 1));
@@ -480,7 +482,7 @@ static cr_id without_padding(struct model *a)
     struct cr_maker *m = a->m;
     const int64_t shape[] = {a->B, a->T};
     switch (cr_below(m, 5)) {
-    case 0: /* few */
+    case 0: /* an input of which few elements count as tokens */
         return cr_make_with(m, CR_OP_gt, cr_make_integers(m, 2, shape, -3, 1), 0);
     case 1: {
         cr_id n = cr_make_integers(m, 2, (int64_t[]){a->B, 1}, 0, (int)a->T);
@@ -546,7 +548,7 @@ static cr_id sees(struct model *a, cr_id like, int query, int key)
     default:
         past = cr_make2(m, CR_OP_le, k, q);
     }
-    if (cr_chance(m, 3)) /* ahead */
+    if (cr_chance(m, 3)) /* a query sees the next key, too */
         return cr_make2(m, CR_OP_le, k, cr_make_with(m, CR_OP_add, q, 1));
     if (cr_chance(m, 65))
         return past;
@@ -554,7 +556,7 @@ static cr_id sees(struct model *a, cr_id like, int query, int key)
     if (cr_chance(m, 40))
         near = cr_make2(m, CR_OP_logical_or, near,
                         cr_make_with(m, CR_OP_lt, k, 1 + (double)cr_below(m, 3)));
-    else if (cr_chance(m, 15)) /* own, and every third */
+    else if (cr_chance(m, 15)) /* a query sees its own key and every third one */
         near = cr_make2(m, CR_OP_logical_or, cr_make2(m, CR_OP_eq, k, q),
                         cr_make_with(m, CR_OP_eq, cr_make_with(m, CR_OP_remainder, k, 3), 0));
     return cr_make2(m, CR_OP_logical_and, past, near);
@@ -589,7 +591,7 @@ static cr_id masked(struct model *a, cr_id scores, bool transposed)
     if (cr_chance(m, 60))
         return cr_make_select(m, cr_make_like(m, mask, scores), scores,
                               cr_make_const(m, scores, least));
-    if (cr_chance(m, 20)) { /* GPT-2's own */
+    if (cr_chance(m, 20)) { /* GPT-2's own way to hide scores */
         cr_id b = cr_make_like(m, cr_make1(m, CR_OP_float, mask), scores);
         cr_id no =
             cr_make_with(m, CR_OP_mul, cr_make2(m, CR_OP_sub, cr_make_const(m, b, 1), b), low);
@@ -986,7 +988,7 @@ static cr_id reads_earlier_tokens(struct model *a, cr_id x)
         seen = cr_make2(m, CR_OP_div, seen, cr_make_like(m, n, seen));
         return cr_make2(m, CR_OP_matmul, seen, x);
     }
-    case 2: { /* the largest */
+    case 2: { /* the largest of the visible values */
         if (a->B * a->T * a->T * a->C > 20000)
             return x;
         cr_id rows = cr_make_reshape(m, x, 4, (int64_t[]){a->B, 1, a->T, a->C});

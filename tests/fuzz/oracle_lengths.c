@@ -20,11 +20,11 @@
 #include "leaves.h"
 #include "oracles.h"
 
-enum { MOST = 3 /* lengths of a graph */, MOST_ELEMENTS = 300000 /* of all its nodes */ };
+enum { MOST = 3 /* lengths of a graph */, MOST_ELEMENTS = 300000 /* of all nodes together */ };
 
 /* A class of axes that is to become a length. */
 struct choice {
-    int axis; /* that stands for the class */
+    int axis; /* the axis that represents the class (axis_classes.h) */
     int64_t bound, value;
 };
 

@@ -19,12 +19,12 @@
 #include "leaves.h"
 #include "oracles.h"
 
-enum { MOST_ROWS = 12, MOST_ELEMENTS = 200000 /* of all nodes */ };
+enum { MOST_ROWS = 12, MOST_ELEMENTS = 200000 /* of all nodes together */ };
 
 struct pair {
     int batch, inner;  /* the axes that represent the two classes */
     int64_t rows, most; /* the sizes of these axes, which are the bounds */
-    int32_t n;          /* rows that there are */
+    int32_t n;          /* number of rows of the batch that a run has */
     int32_t size[MOST_ROWS];
 };
 

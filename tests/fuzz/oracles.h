@@ -10,9 +10,9 @@
 struct cr_subject {
     struct cr_case *c;
     struct cr_module *module;   /* after all passes */
-    struct cr_compiled plain;   /* of it, by TinyCC */
-    struct cr_outputs expected; /* of it, by one thread */
-    uint64_t state;             /* of the random generator; differs by variant */
+    struct cr_compiled plain;   /* the compiled code of the module, by TinyCC */
+    struct cr_outputs expected; /* the results of `plain` with one thread */
+    uint64_t state;             /* state of the oracle's random generator; differs by variant */
     bool thorough;              /* the case is a script: each oracle is tried in several variants */
 };
 

@@ -33,9 +33,9 @@ struct change {
 
 struct reduction {
     struct cr_graph *g;
-    struct cr_verdict verdict; /* of it */
+    struct cr_verdict verdict; /* what the oracle finds on the graph */
     time_t end;
-    int n_leaves; /* that replaced nodes */
+    int n_leaves; /* number of leaves that have replaced other nodes */
 };
 
 /* ---- building anew ---- */
@@ -263,7 +263,7 @@ static bool has_extent(const struct cr_graph *g, int64_t size)
     return false;
 }
 
-/* From the largest size on. */
+/* Tries changes of all sizes, from the largest size on. */
 static bool try_extents(struct reduction *r)
 {
     int64_t largest = 2;

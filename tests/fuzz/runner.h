@@ -51,7 +51,7 @@ struct cr_outputs {
     const struct cr_port **port; /* belongs to the program, which must not be freed before */
     float **data;
     int64_t *floats;
-    int n, n_results; /* those that are no states */
+    int n, n_results; /* number of outputs and states; number of outputs alone */
     float *memory;
 };
 

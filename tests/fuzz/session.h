@@ -14,10 +14,11 @@ struct cr_session {
     const struct cr_runtime *rt;
     float *weights, *arena, *logits;
     const void **inputs;
-    void **outputs;           /* the logits among them */
-    int64_t batch, room, row; /* texts, greatest number of tokens of a run, floats of one token's logits */
+    void **outputs;           /* by output; the one of the logits is `logits` */
+    int64_t batch, room, row; /* number of texts, greatest number of tokens of a run, floats of one
+                                 token's logits */
     int32_t *ids, n;
-    int64_t floats; /* of logits */
+    int64_t floats; /* number of floats of `logits` */
 };
 
 struct cr_session_options {

@@ -31,7 +31,7 @@ struct finding {
     int64_t number;
     int oracle, signal;
     char text[600];
-    atomic_bool told; /* the rest is there */
+    atomic_bool told; /* the other members are set */
 };
 
 /* Memory that the workers and the parent process share. */
@@ -76,7 +76,7 @@ static int hide_stderr(void)
     return fd;
 }
 
-/* Reads the first line of such a file. */
+/* Reads the first line of a file made by hide_stderr. */
 static void first_line(int fd, char *line, size_t size)
 {
     ssize_t n = pread(fd, line, size - 1, 0);
