@@ -14,16 +14,15 @@
 
 /* ---- what the kernels call ---- */
 
-/* types.h - the types and constants that generated code uses, besides the functions of the
- * runtime. */
+/* types.h - the types and constants of generated code, except for the functions of the runtime. */
 enum {
     CR_PANEL = 32,     /* columns of a packed panel */
-    CR_SUM_BLOCK = 256 /* length of the chains that a sum is split into; see runtime.h */
+    CR_SUM_BLOCK = 256 /* the length of the chains that a sum over k is split into; see runtime.h */
 };
 
 #define CR_MINUS_INFINITY (-1.0f / 0.0f)
 
-/* y = op(a, ...) on a tile; y may be one of the operands. */
+/* y = op(a, ...) on a tile; y may be the same tile as an operand. */
 typedef void cr_map1(long rows, long cols, float *y, long ldy, const float *a, long lda);
 typedef void cr_map2(long rows, long cols, float *y, long ldy, const float *a, long lda,
                      const float *b, long ldb);
@@ -33,15 +32,15 @@ typedef void cr_map3(long rows, long cols, float *y, long ldy, const float *a, l
 /* y[r] = the reduction of the row a[r, :]; for an empty row, the identity. */
 typedef void cr_reduce(long rows, long cols, float *y, const float *a, long lda);
 
-/* The body of a parallel loop: processes items begin <= i < end with its own scratch memory. */
+/* The body of a parallel loop: processes the items begin <= i < end with its own scratch memory. */
 typedef void cr_body(const void *args, long begin, long end, float *scratch);
 
 struct cr_pool;
 
 /*
- * Runs body over 0 <= i < items, in contiguous shares: at most `shares`, and no more than the pool
- * has threads.  If the pool is null, the calling thread does everything.  Share t uses scratch + t
- * * scratch_stride.  Returns when all items are done.
+ * Runs `body` over the items 0 <= i < items, divided into contiguous shares: at most `shares`, and
+ * no more than the pool has threads.  If the pool is null, the calling thread does all of them.
+ * Share t uses scratch + t * scratch_stride.  Returns when all items are done.
  */
 typedef void cr_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                          const void *args, float *scratch, long scratch_stride);
@@ -112,9 +111,6 @@ struct cr_runtime {
 
 /* ---- the model ---- */
 
-static int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool,
-    const float *weights, const void *const *inputs, void *const *outputs, float *arena);
-
 enum { B = 2, T = 8, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */
 enum { CR_AHEAD = 16384 }; /* floats between a weight that is read and the prefetched one */
 enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
@@ -126,6 +122,7 @@ enum { HEAD_DIM = N_EMBD / N_HEAD }; /* columns of a head's queries and keys */
  * then: add
  * 221.2 kflop, reads 31.68 kB, writes 9.216 kB
  */
+enum { K1_COLUMNS = 128 }; /* of an item */
 struct k1_args {
     const struct cr_runtime *rt;
     const float *attn_qkv_proj_bias; /* [3 * N_EMBD] */
@@ -147,8 +144,8 @@ static void k1_attn_qkv_proj(const void *args, long begin, long end, float *scra
     float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
     float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 128; /* the first of at most 128 columns */
-        const long col1 = col0 + 128 < 3 * N_EMBD ? col0 + 128 : 3 * N_EMBD;
+        const long col0 = item * K1_COLUMNS; /* the item's first column */
+        const long col1 = col0 + K1_COLUMNS < 3 * N_EMBD ? col0 + K1_COLUMNS : 3 * N_EMBD;
         /* once for all items that have these rows */
         if (item == begin) {
             /* ln1 */
@@ -237,6 +234,7 @@ static void k2_attn_y(const void *args, long begin, long end, float *scratch)
  * then: add, add
  * 73.73 kflop, reads 15.55 kB, writes 3.072 kB
  */
+enum { K3_COLUMNS = 32 }; /* of an item */
 struct k3_args {
     const struct cr_runtime *rt;
     const float *x; /* [B, T, N_EMBD] */
@@ -252,8 +250,8 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32; /* the first of at most 32 columns */
-        const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
+        const long col0 = item * K3_COLUMNS; /* the item's first column */
+        const long col1 = col0 + K3_COLUMNS < N_EMBD ? col0 + K3_COLUMNS : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, a->attn_y, N_EMBD, 1, a->attn_out_proj_weight + col0 * N_EMBD,
             N_EMBD * CR_PANEL, a->out + col0, N_EMBD, 0, 0, a->attn_out_proj_bias + col0, 0,
@@ -270,6 +268,7 @@ static void k3_attn_residual(const void *args, long begin, long end, float *scra
  * numbers: 0.707106781 is 1 / sqrt(2)
  * 294.9 kflop, reads 41.09 kB, writes 12.29 kB
  */
+enum { K4_COLUMNS = 128 }; /* of an item */
 struct k4_args {
     const struct cr_runtime *rt;
     const float *ffn_fc1_bias; /* [4 * N_EMBD] */
@@ -291,11 +290,11 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
     float *const centered = scratch + 784, *const normalized = centered; /* [B * T, N_EMBD] */
     float *const centered_square = scratch + 1552; /* [B * T, N_EMBD] */
     float *const product = scratch + 2320; /* a tile of the product */
-    /* [B * T, 128] */
+    /* [B * T, K4_COLUMNS] */
     float *const mul = scratch + 4368, *const erf = mul, *const add = mul, *const mul2 = mul;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 128; /* the first of at most 128 columns */
-        const long col1 = col0 + 128 < 4 * N_EMBD ? col0 + 128 : 4 * N_EMBD;
+        const long col0 = item * K4_COLUMNS; /* the item's first column */
+        const long col1 = col0 + K4_COLUMNS < 4 * N_EMBD ? col0 + K4_COLUMNS : 4 * N_EMBD;
         /* once for all items that have these rows */
         if (item == begin) {
             /* ln2 */
@@ -313,13 +312,13 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
         }
         const long n = col1 - col0;
         rt->gemm(B * T, n, N_EMBD, rows, N_EMBD, 1, a->ffn_fc1_weight + col0 * N_EMBD,
-            N_EMBD * CR_PANEL, product, 128, 0, 0, a->ffn_fc1_bias + col0, 0, CR_AHEAD);
+            N_EMBD * CR_PANEL, product, K4_COLUMNS, 0, 0, a->ffn_fc1_bias + col0, 0, CR_AHEAD);
         /* ffn */
-        rt->mul_vs(B * T, n, mul, 128, product, 128, &(const float){0.70710677f}, 0);
-        rt->erf_v(B * T, n, erf, 128, mul, 128);
-        rt->add_sv(B * T, n, add, 128, &(const float){1.0f}, 0, erf, 128);
-        rt->mul_sv(B * T, n, mul2, 128, &(const float){0.5f}, 0, add, 128);
-        rt->mul_vv(B * T, n, a->out + col0, 4 * N_EMBD, product, 128, mul2, 128);
+        rt->mul_vs(B * T, n, mul, K4_COLUMNS, product, K4_COLUMNS, &(const float){0.70710677f}, 0);
+        rt->erf_v(B * T, n, erf, K4_COLUMNS, mul, K4_COLUMNS);
+        rt->add_sv(B * T, n, add, K4_COLUMNS, &(const float){1.0f}, 0, erf, K4_COLUMNS);
+        rt->mul_sv(B * T, n, mul2, K4_COLUMNS, &(const float){0.5f}, 0, add, K4_COLUMNS);
+        rt->mul_vv(B * T, n, a->out + col0, 4 * N_EMBD, product, K4_COLUMNS, mul2, K4_COLUMNS);
     }
 }
 
@@ -329,6 +328,7 @@ static void k4_ffn_act(const void *args, long begin, long end, float *scratch)
  * then: add, add
  * 294.9 kflop, reads 52.42 kB, writes 3.072 kB
  */
+enum { K5_COLUMNS = 32 }; /* of an item */
 struct k5_args {
     const struct cr_runtime *rt;
     const float *attn_residual; /* [B, T, N_EMBD] */
@@ -344,8 +344,8 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
     const struct cr_runtime *rt = a->rt;
     (void)scratch;
     for (long item = begin; item < end; item++) {
-        const long col0 = item * 32; /* the first of at most 32 columns */
-        const long col1 = col0 + 32 < N_EMBD ? col0 + 32 : N_EMBD;
+        const long col0 = item * K5_COLUMNS; /* the item's first column */
+        const long col1 = col0 + K5_COLUMNS < N_EMBD ? col0 + K5_COLUMNS : N_EMBD;
         const long n = col1 - col0;
         rt->gemm(B * T, n, 4 * N_EMBD, a->ffn_act, 4 * N_EMBD, 1,
             a->ffn_fc2_weight + col0 * (4 * N_EMBD), 4 * N_EMBD * CR_PANEL, a->out + col0, N_EMBD,
@@ -356,14 +356,13 @@ static void k5_ffn_residual(const void *args, long begin, long end, float *scrat
 }
 
 /* Computes the outputs. */
-int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+static int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 6416; /* for each thread */
     float *const scratch = arena + 3840;
     const float *const in_x = inputs[0]; /* x[B, T, N_EMBD] */
     float *const out_y = outputs[0]; /* y[B, T, N_EMBD] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
@@ -371,11 +370,11 @@ int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, con
             .x = in_x, /* x[B, T, N_EMBD] */
             .ln1_weight = weights + 144, /* ln1.weight[N_EMBD] */
             .ln1_bias = weights + 192, /* ln1.bias[N_EMBD] */
-            .attn_qkv_proj_weight = weights + 240, /* attn.qkv_proj.weight[N_EMBD, 160], whole panels */
+            .attn_qkv_proj_weight = weights + 240, /* attn.qkv_proj.weight[N_EMBD, 3 * N_EMBD], packed */
             .out = arena, /* attn.qkv_proj[B, T, 3 * N_EMBD] */
         };
-        rt->parallel(pool, (3 * N_EMBD + 127) / 128, 2, k1_attn_qkv_proj, &args, scratch,
-            scratch_floats);
+        rt->parallel(pool, (3 * N_EMBD + K1_COLUMNS - 1) / K1_COLUMNS, 2, k1_attn_qkv_proj, &args,
+            scratch, scratch_floats);
     }
     {
         const struct k2_args args = {
@@ -391,10 +390,11 @@ int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, con
             .x = in_x, /* x[B, T, N_EMBD] */
             .attn_out_proj_bias = weights + 7920, /* attn.out_proj.bias[N_EMBD] */
             .attn_y = arena + 2304, /* attn.y[B, T, N_EMBD] */
-            .attn_out_proj_weight = weights + 7968, /* attn.out_proj.weight[N_EMBD, 64], whole panels */
+            .attn_out_proj_weight = weights + 7968, /* attn.out_proj.weight[N_EMBD, N_EMBD], packed */
             .out = arena + 3072, /* attn_residual[B, T, N_EMBD] */
         };
-        rt->parallel(pool, (N_EMBD + 31) / 32, 2, k3_attn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, (N_EMBD + K3_COLUMNS - 1) / K3_COLUMNS, 2, k3_attn_residual, &args,
+            scratch, scratch_floats);
     }
     {
         const struct k4_args args = {
@@ -403,10 +403,11 @@ int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, con
             .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
             .ln2_weight = weights + 11232, /* ln2.weight[N_EMBD] */
             .ln2_bias = weights + 11280, /* ln2.bias[N_EMBD] */
-            .ffn_fc1_weight = weights + 11328, /* ffn.fc1.weight[N_EMBD, 4 * N_EMBD], whole panels */
+            .ffn_fc1_weight = weights + 11328, /* ffn.fc1.weight[N_EMBD, 4 * N_EMBD], packed */
             .out = arena, /* ffn.act[B, T, 4 * N_EMBD] */
         };
-        rt->parallel(pool, (4 * N_EMBD + 127) / 128, 2, k4_ffn_act, &args, scratch, scratch_floats);
+        rt->parallel(pool, (4 * N_EMBD + K4_COLUMNS - 1) / K4_COLUMNS, 2, k4_ffn_act, &args,
+            scratch, scratch_floats);
     }
     {
         const struct k5_args args = {
@@ -414,10 +415,11 @@ int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, con
             .attn_residual = arena + 3072, /* attn_residual[B, T, N_EMBD] */
             .ffn_fc2_bias = weights + 20544, /* ffn.fc2.bias[N_EMBD] */
             .ffn_act = arena, /* ffn.act[B, T, 4 * N_EMBD] */
-            .ffn_fc2_weight = weights + 20592, /* ffn.fc2.weight[4 * N_EMBD, 64], whole panels */
+            .ffn_fc2_weight = weights + 20592, /* ffn.fc2.weight[4 * N_EMBD, N_EMBD], packed */
             .out = out_y, /* ffn_residual[B, T, N_EMBD] */
         };
-        rt->parallel(pool, (N_EMBD + 31) / 32, 2, k5_ffn_residual, &args, scratch, scratch_floats);
+        rt->parallel(pool, (N_EMBD + K5_COLUMNS - 1) / K5_COLUMNS, 2, k5_ffn_residual, &args,
+            scratch, scratch_floats);
     }
     return 0;
 }
@@ -436,14 +438,15 @@ int decoder_block_execute(const struct cr_runtime *rt, struct cr_pool *pool, con
 /* select_runtime.h - selects the runtime for an instruction set of this machine. */
 
 /*
- * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain", or null if this
- * machine lacks that instruction set or the name is none of these; for a null name, the fastest one
- * available.  If the processor has AMX, the process asks Linux for permission to use tiles.
+ * Returns the runtime for "amx", "vnni", "avx512", "avx2", "neon" or "plain"; for a null name, the
+ * fastest one of this machine.  Returns null if the machine lacks the instruction set, or if the
+ * name is none of these.  If the processor has AMX, the process asks Linux for permission to use
+ * tiles.
  */
 CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 /*
- * pool.h - a pool of threads that share the items of a loop.
+ * pool.h - a pool of threads that divide the items of a loop among them.
  *
  * If CR_NO_THREADS is defined, there is only the calling thread, and pthreads are not needed.
  */
@@ -451,34 +454,34 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa);
 
 enum { CR_MAX_THREADS = 1024 };
 
-/* An upper bound of the bytes of a pool of this many threads, as a constant expression. */
+/* An upper bound of the bytes of a pool with so many threads, as a constant expression. */
 #define CR_POOL_BYTES(threads) (256 * (threads))
 
 /*
- * Makes a pool in the memory given.  The calling thread is one of the threads; fewer
- * are made if the system refuses more.  Null if threads is not in 1 .. CR_MAX_THREADS.
+ * Makes a pool in the given memory.  The calling thread is one of the threads; there are fewer if
+ * the system refuses to start more.  Returns null unless 1 <= threads <= CR_MAX_THREADS.
  */
 CR_API struct cr_pool *cr_pool_init(void *memory, int threads);
 
-/* Ends the threads of a pool made by cr_pool_init.  A process made by fork has the threads of no pool,
- * and neither runs nor stops one that it did not make itself. */
+/* Ends the threads of a pool made by cr_pool_init.  A process made by fork does not have the
+ * threads of a pool, and must neither use nor stop a pool that it did not make itself. */
 CR_API void cr_pool_stop(struct cr_pool *pool);
 
-/* Returns the number of threads, the calling one included; 1 for a null pool. */
+/* Returns the number of threads, including the calling one; 1 for a null pool. */
 CR_API int cr_pool_threads(const struct cr_pool *pool);
 
 /*
- * Runs the body over items as `parallel` in runtime.h says.  One call at a time: not
- * from two threads at once and not from inside a body.
+ * Runs the body over all items, as runtime.h describes for `parallel`.  Only one call at a time is
+ * allowed: not from two threads at once, and not from inside a body.
  */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride);
 
 /*
- * pack_weights.h - copies parameters into the layout in which kernels read them.
+ * pack_weights.h - copies parameters into the layout that kernels read.
  *
- * Small parameters (norm gains, biases) are copied unchanged.  A weight matrix is packed into
- * the column panels of the matrix product (runtime.h), and transposed if its strides say so.
+ * Small parameters (norm gains, biases) are copied unchanged.  A weight matrix is packed into the
+ * column panels of the matrix product (runtime.h); its strides tell whether it is transposed.
  * Several matrices can share the panels: [Wq Wk Wv] side by side.
  */
 
@@ -490,7 +493,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
  * weights[target + k * cols + n].
  */
 struct cr_weight_layout {
-    int param; /* index of the parameter */
+    int param; /* the index of the parameter */
     long source, rows, cols, row_stride, col_stride;
     long target, panel_stride, first_col;
     int last;
@@ -575,9 +578,7 @@ static int decoder_block_checked(struct cr_pool *pool, const void *weights, cons
 {
     if (((size_t)weights | (size_t)arena) % 64 || !arena || !weights)
         return 1;
-    if (!inputs[0])
-        return 1;
-    if (!outputs[0])
+    if (!inputs[0] || !outputs[0])
         return 1;
     return decoder_block_execute(cr_runtime_select(0), pool, (const float *)weights, inputs, outputs,
         (float *)arena);
@@ -629,7 +630,7 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
     CR_FUNCTION(add_sv, , ) CR_FUNCTION(sub_vs, , ) CR_FUNCTION(mul_vv, , ) CR_FUNCTION(mul_vs, , ) \
     CR_FUNCTION(mul_sv, , ) CR_FUNCTION(div_vs, , ) CR_FUNCTION(fma_vvv, , ) CR_FUNCTION(sum, , )
 
-/* runtime.c - the functions of runtime.h for every instruction set, and the choice; see vector.h. */
+/* runtime.c - the functions of runtime.h for every instruction set, and their selection; see vector.h. */
 #include <stddef.h>
 #include <string.h>
 
@@ -655,13 +656,13 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
 /*
  * elementwise.h - the table of elementwise ops: OP(name, arity, rule, expression, description).
  *
- * An op's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says which
- * element types operands and result have: enum cr_rule of compiler/ir/graph.h.
+ * An op's row defines everything except its gradient (compiler/ir/gradients.def).  `rule` gives the
+ * element types of operands and result: enum cr_rule of compiler/ir/graph.h.
  *
- * `expression` is C over the operands a, b, c, which is compiled for double, for float and for
+ * `expression` is C over the operands a, b, c.  It is compiled for double, for float and for
  * vectors of floats: it may use + - * / and unary minus, and the CR_ functions that all of these
- * define.  A bool is 0.0 or 1.0.  For i32 the expression is compiled for unsigned integers, which
- * wrap modulo 2^32; the CR_ functions treat them as signed.
+ * define.  A bool is 0.0 or 1.0.  For i32 it is compiled for unsigned integers, which wrap modulo
+ * 2^32; the CR_ functions treat them as signed.
  */
 #define CR_ELEMENTWISE(OP) \
     OP(rsqrt,   1, FLOAT,   CR_ONE / CR_SQRT(a), "1 / sqrt(a)") \
@@ -673,16 +674,15 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
     OP(fma,     3, FLOAT,   CR_FMA(a, b, c),    "a b + c, rounded once") \
 
 /*
- * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine,
- * description).
+ * reductions.h - the table of reductions over one axis: OP(name, rule, identity, combine, description).
  *
- * A reduction's row defines everything but its gradient (compiler/ir/gradients.def).  `rule` says
- * which element types it has: enum cr_rule of compiler/ir/graph.h.
+ * A reduction's row defines everything except its gradient (compiler/ir/gradients.def).  `rule` gives the element
+ * types that it accepts: enum cr_rule of compiler/ir/graph.h.
  *
- * `combine` is a C expression over a, the value so far, and b, an element or the value of other
- * elements, in the form of the expressions of elementwise.h.  It is commutative and, but for
- * rounding, associative; runtime.h says in which order it is applied.  combine(identity, b) is b;
- * CR_LOWEST and CR_HIGHEST are -inf and inf, of i32 -2^31 and 2^31 - 1.
+ * `combine` is a C expression over a, the value so far, and b, an element or the value of other elements, in the form
+ * of the expressions of elementwise.h.  It is commutative and, except for rounding, associative; runtime.h tells in
+ * which order it is applied.  combine(identity, b) is b. CR_LOWEST and CR_HIGHEST are -inf and inf; for i32, -2^31
+ * and 2^31 - 1.
  */
 #define CR_REDUCTIONS(OP) \
     OP(sum, ARITH, 0,         a + b,        "the sum") \
@@ -705,10 +705,11 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
 #define CR_MEMBERS CR_VARIANTS CR_FUNCTIONS
 
 /*
- * vector.h - definitions that all instances of a template share.
+ * vector.h - definitions that the templates for all instruction sets share.
  *
- * A template (*.inc) is written over the vector types of vector_*.h and compiled once with each of
- * them.  It calls fma where it means one; the compiler must not fuse or reorder other operations.
+ * A template (*.inc) is written in terms of the vector types of vector_*.h and compiled once with
+ * each of them.  It calls fma where it means one; the compiler must not fuse or reorder other
+ * operations.
  */
 #if defined(__FAST_MATH__) || defined(__ASSOCIATIVE_MATH__) || defined(__RECIPROCAL_MATH__) || __FINITE_MATH_ONLY__
 #error "options such as -ffast-math and -Ofast change the bits of results: this needs arithmetic as it is written"
@@ -733,21 +734,21 @@ int decoder_block_run_with(struct decoder_block_pool *pool, const void *weights,
 #include <math.h>
 #include <stdint.h>
 
-/* For functions that are always inlined and may be unused. */
+/* Declares functions that are always inlined and may be unused. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_INLINE static inline __attribute__((always_inline, unused))
 #else
 #define CR_INLINE static inline
 #endif
 
-/* A float and a word of 32 bits that may alias any element, f32 or i32. */
+/* A float and a 32-bit word that may alias elements of either type, f32 or i32. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 typedef float __attribute__((may_alias)) cr_float;
 #else
 typedef float cr_float;
 #endif
 
-/* Pragmas for loops over a constant number of vectors, and for loops over very many. */
+/* Pragmas that unroll loops: over a constant number of vectors, and over very many items. */
 #if defined(__clang__)
 #define CR_UNROLL _Pragma("clang loop unroll(full)")
 #define CR_UNROLL_BY_4 _Pragma("clang loop unroll_count(4)")
@@ -759,15 +760,15 @@ typedef float cr_float;
 #define CR_UNROLL_BY_4
 #endif
 
-/* 1.5 2^23: x + CR_ROUND, for a small x, has the nearest integer n in its low bits.  v_pow2(x + CR_ROUND)
- * returns 2^n: it shifts n into the exponent. */
+/* 1.5 2^23.  For a small x, x + CR_ROUND has the integer n nearest to x in its low bits.  v_pow2(x
+ * + CR_ROUND) returns 2^n, as it shifts n into the exponent. */
 #define CR_ROUND 0x1.8p+23f
 /* ln 2 as the sum of a float with few bits, whose small multiples are exact, and a remainder. */
 #define CR_LN2_HIGH 0x1.62e4p-1f
 #define CR_LN2_LOW 0x1.7f7d1cp-20f
 
-/* Prefetches into all caches.  Hints that name the second-level cache have less bandwidth on
- * AMD's Zen 5, most of all when memory is busy. */
+/* Prefetches into all caches.  Hints for the second-level cache have less bandwidth on AMD's Zen 5,
+ * most of all when memory is busy. */
 #if defined(__GNUC__) && !defined(__TINYC__)
 #define CR_PREFETCH(p) __builtin_prefetch(p, 0, 3)
 #else
@@ -779,15 +780,14 @@ typedef float cr_float;
 #define CR_COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 
 enum {
-    CR_LANES = 16,    /* of a row reduction */
+    CR_LANES = 16,    /* lanes of a row reduction */
     CR_LINE = 16,     /* floats of a cache line */
     CR_ROWS_AHEAD = 8, /* prefetch distance of pack, in rows */
     CR_COLUMNS_AHEAD = 64 /* prefetch distance of pack for columns, in floats */
 };
 
-/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds, and
- * then to them the bias; start and bias may be null.  Results are written by non-temporal stores if `stream`
- * is not 0. */
+/* The arguments of the gemm functions; see runtime.h.  The sums of row m are added to start + m * lds, then the
+ * bias to these; start and bias may be null.  Results are written by non-temporal stores if `stream` is not 0. */
 struct cr_product {
     long M, N, K;
     const float *a;
@@ -801,18 +801,21 @@ struct cr_product {
     const float *bias;
     int stream;
     long columns, ahead;
-    long next_panel; /* distance in floats from the weights of a panel to the weights that are read next */
-    long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, which is skipped; -M and K: nowhere */
-    const char *next; /* what the first tile of some columns prefetches, `pace` bytes further for each k; ... */
-    long next_step, pace; /* ... the tile below it begins next_step bytes later; see v_pace */
+    long next_panel; /* distance in floats from the weights of a panel to those that are read
+                        next */
+    long begin, end; /* row m of a is 0 outside begin + m <= k < end + m, and is skipped there;
+                        begin = -M and end = K: no row is */
+    const char *next; /* the address that the first tile of some columns prefetches, advanced by
+                         `pace` bytes for each k */
+    long next_step, pace; /* the tile below it begins next_step bytes later; see v_pace */
 };
 
 /* Computes `count` tiles of a product one below the other, the first at row m and column n. */
 typedef void cr_tiles(const struct cr_product *p, long m, long n, long count);
 
-/* The tiles of one width, by height. */
+/* The tiles of one width in vectors, by their height in rows. */
 struct cr_tile_set {
-    int height; /* at most */
+    int height; /* the greatest height */
     cr_tiles *const *of_height;
 };
 
@@ -832,15 +835,15 @@ static int cr_has_plain(void)
     return 1;
 }
 
-/* The instances of the template; the order matters. */
+/* The template for each instruction set; the order matters. */
 /*
- * vector_plain.h - the vectors of the template runtime.inc, one float wide.
+ * vector_plain.h - the vectors of the template runtime.inc for plain C: one float.
  *
- * This is C for any compiler and any machine: it defines what the other
- * instruction sets must compute, bit for bit.
+ * This is C for any compiler and any machine.  It defines, bit for bit, what the other instruction
+ * sets must compute.
  */
-/* Compiled at -O1 for x86: there the fastest of these functions wait for fma, which is emulated on the only
- * processors that run them, and -O2 takes half as long again to compile them. */
+/* Compiled with -O1 on x86: only processors without fma run these functions, and the fastest of
+ * them wait for fma, which is emulated; -O2 would take half as long again to compile them. */
 #if CR_X86 && defined(__OPTIMIZE__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O1")
@@ -851,10 +854,10 @@ static int cr_has_plain(void)
 #define CR_NAME(name) name##_plain
 #define VF float
 #define CR_W 1 /* floats in a vector */
-#define CR_MOST_ROWS 4 /* of a tile of gemm */
+#define CR_MOST_ROWS 4 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS 2 /* the preferred width of a tile */
-#define CR_BESIDE 1 /* exponentials at once */
-/* Tiles of 3 and 4 vectors have one row, as taller ones take long to compile. */
+#define CR_BESIDE 1 /* exponentials computed at the same time */
+/* Tiles of 3 and 4 vectors have one row, as higher ones take long to compile. */
 #define CR_TILES_2(T) CR_HEIGHTS_4(T, 2)
 #define CR_TILES_4(T) T(1, 4)
 
@@ -868,7 +871,7 @@ static int cr_has_plain(void)
 #define v_fold(OP, x) ((void)0)
 #define v_transpose(t) ((void)(t))
 
-/* The first n lanes only; a vector of one lane is always whole. */
+/* Load and store only the first n lanes; a vector of one lane is always whole. */
 #define v_load_n(p, n) ((void)(n), v_load(p))
 #define v_load_or(p, n, fill) ((void)(n), v_load(p))
 #define v_store_n(p, x, n) ((void)(n), v_store(p, x))
@@ -882,13 +885,13 @@ static int cr_has_plain(void)
 #define CR_EQ(a, b) ((a) == (b) ? 1.0f : 0.0f)
 #define CR_SELECT(a, b, c) ((a) != 0.0f ? (b) : (c))
 
-/* A float and its bits. */
+/* A float, and access to its bits. */
 union cr_bits {
     float f;
     uint32_t u;
 };
 
-/* Like the x86 instructions: returns b if the operands are equal or unordered. */
+/* Returns b if the operands are equal or unordered, like the instruction of x86. */
 CR_INLINE float v_min_plain(float a, float b)
 {
     return a < b ? a : b;
@@ -944,10 +947,10 @@ static int cr_has_avx2(void)
 }
 
 /*
- * vector_avx2.h - the vectors of the template runtime.inc, 8 floats in an AVX2 register.
+ * vector_avx2.h - the vectors of the template runtime.inc for AVX2: 8 floats in a register.
  *
- * From here to vector_end.h functions are compiled for AVX2, FMA and F16C, whatever the
- * flags of the compiler.
+ * From here to vector_end.h, functions are compiled for AVX2, FMA and F16C, whatever the flags of
+ * the compiler are.
  */
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
@@ -961,16 +964,17 @@ static int cr_has_avx2(void)
 #define CR_NAME(name) name##_avx2
 #define VF __m256
 #define CR_W 8
-#define CR_MOST_ROWS 6 /* of a tile of gemm */
+#define CR_MOST_ROWS 6 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile: a panel of 32 columns */
-#define CR_BESIDE 4 /* exponentials at once */
-/* A band does without tiles of one vector: their fma wait for one another, so that two vectors take as long. */
+#define CR_BESIDE 4 /* exponentials computed at the same time */
+/* A product by a band needs no tiles of one vector: their fma wait for one another, so tiles of two
+ * take as long. */
 #define CR_TILES_2(T) CR_HEIGHTS_6(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_3(T, 4)
 
 #define v_load(p) _mm256_loadu_ps(p)
-/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move
- * sums between registers and to memory. */
+/* Names the instruction explicitly: gcc, which may choose among three forms of fma, would move sums
+ * between registers and memory. */
 #define v_fma_into(sum, x, w)                                                                      \
     __asm__("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(sum) : "x"(x), "x"(w))
 #define v_store(p, x) _mm256_storeu_ps(p, x)
@@ -998,7 +1002,7 @@ static int cr_has_avx2(void)
 #define CR_SELECT(a, b, c)                                                                         \
     _mm256_blendv_ps(c, b, _mm256_cmp_ps(a, _mm256_setzero_ps(), _CMP_NEQ_UQ))
 
-/* A mask of the first n lanes. */
+/* Returns a mask of the first n lanes. */
 CR_INLINE __m256i v_first_avx2(int n)
 {
     return _mm256_cmpgt_epi32(_mm256_set1_epi32(n), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -1021,7 +1025,7 @@ CR_INLINE __m256 v_pow2_avx2(__m256 t)
     return _mm256_castsi256_ps(_mm256_add_epi32(bits, _mm256_set1_epi32(0x3f800000)));
 }
 
-/* Transposes 8 x 8: first inside squares of 4 x 4, then the squares. */
+/* Transposes 8 x 8 floats: first inside squares of 4 x 4, then the squares. */
 CR_INLINE void v_transpose_avx2(__m256 *t)
 {
     __m256d pair[8];
@@ -1051,7 +1055,8 @@ CR_INLINE void v_transpose_avx2(__m256 *t)
 
 #define v_lane0(x) _mm256_cvtss_f32(x)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 4, then l + 2, then l + 1. */
+/* Reduces x: lane l is combined with lane l + 4, then l + 2, then l + 1 by OP; the result is in
+ * lane 0. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm256_permute2f128_ps(x, x, 0x11));                                             \
@@ -1069,10 +1074,10 @@ static int cr_has_avx512(void)
 }
 
 /*
- * vector_avx512.h - the vectors of the template runtime.inc, 16 floats in an AVX-512 register.
+ * vector_avx512.h - the vectors of the template runtime.inc for AVX-512: 16 floats in a register.
  *
- * From here to vector_end.h functions are compiled for AVX-512, whatever the flags
- * of the compiler.
+ * From here to vector_end.h, functions are compiled for AVX-512, whatever the flags of the compiler
+ * are.
  */
 #ifdef __clang__
 #pragma clang attribute push(__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,fma"))),    \
@@ -1087,9 +1092,9 @@ static int cr_has_avx512(void)
 #define CR_NAME(name) name##_avx512
 #define VF __m512
 #define CR_W 16
-#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_MOST_ROWS 12 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS (__builtin_cpu_is("amd") ? 2 : 4) /* the preferred width of a tile */
-#define CR_BESIDE 4 /* exponentials at once */
+#define CR_BESIDE 4 /* exponentials computed at the same time */
 #define CR_TILES_1(T) CR_HEIGHTS_8(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
@@ -1132,11 +1137,11 @@ CR_INLINE __m512 v_pow2_avx512(__m512 t)
     return _mm512_castsi512_ps(_mm512_add_epi32(bits, _mm512_set1_epi32(0x3f800000)));
 }
 
-/* The 128-bit quarters 0 and 2 of a and of b; quarters 1 and 3. */
+/* Select quarters, of 128 bits each, of a and then of b: quarters 0 and 2, and quarters 1 and 3. */
 #define CR_EVEN_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0x88)
 #define CR_ODD_QUARTERS(a, b) _mm512_shuffle_f32x4(a, b, 0xdd)
 
-/* Transposes 16 x 16: first inside squares of 4 x 4, then the squares. */
+/* Transposes 16 x 16 floats: first inside squares of 4 x 4, then the squares. */
 CR_INLINE void v_transpose_avx512(__m512 *t)
 {
     __m512d pair[16];
@@ -1173,7 +1178,8 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 
 #define v_lane0(x) _mm512_cvtss_f32(x)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 8, then l + 4, l + 2, l + 1. */
+/* Reduces x: lane l is combined with lane l + 8, then l + 4, l + 2 and l + 1 by OP; the result is
+ * in lane 0. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, _mm512_shuffle_f32x4(x, x, 0x4e));                                               \
@@ -1186,14 +1192,14 @@ CR_INLINE void v_transpose_avx512(__m512 *t)
 #endif
 
 #if CR_NEON
-/* A part of every aarch64. */
+/* Every aarch64 has NEON. */
 static int cr_has_neon(void)
 {
     return 1;
 }
 
 /*
- * vector_neon.h - the vectors of the template runtime.inc, 4 floats in a NEON register.
+ * vector_neon.h - the vectors of the template runtime.inc for NEON: 4 floats in a register.
  *
  * Every aarch64 has these instructions, so functions need no target attribute.  The 16 lanes of a
  * reduction are four registers.
@@ -1202,14 +1208,14 @@ static int cr_has_neon(void)
 #define CR_NAME(name) name##_neon
 #define VF float32x4_t
 #define CR_W 4
-#define CR_MOST_ROWS 12 /* of a tile of gemm */
+#define CR_MOST_ROWS 12 /* the greatest height of a tile of gemm */
 #define CR_TILE_VECTORS 4 /* the preferred width of a tile */
-#define CR_BESIDE 4 /* exponentials at once */
+#define CR_BESIDE 4 /* exponentials computed at the same time */
 #define CR_TILES_1(T) CR_HEIGHTS_4(T, 1)
 #define CR_TILES_2(T) CR_HEIGHTS_12(T, 2)
 #define CR_TILES_4(T) CR_HEIGHTS_6(T, 4)
 
-/* Vectors that may alias any element, with no alignment beyond that of an element. */
+/* A vector that may alias any element, and is aligned only as an element is. */
 typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 
 #define v_load(p) (*(const cr_floats_4 *)(p))
@@ -1218,15 +1224,15 @@ typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 #define v_stream_end() ((void)0)
 #define v_set1(x) vdupq_n_f32(x)
 #define v_fma(a, b, c) vfmaq_f32(c, a, b)
-/* Like the x86 instructions: b if the operands are equal or unordered. */
+/* Return b if the operands are equal or unordered, like the instructions of x86. */
 #define v_min(a, b) vbslq_f32(vcltq_f32(a, b), a, b)
 #define v_max(a, b) vbslq_f32(vcgtq_f32(a, b), a, b)
-/* NaN if either is, and +0 is larger than -0. */
+/* Return NaN if either operand is NaN; +0 is larger than -0. */
 #define v_smaller(a, b) vminq_f32(a, b)
 #define v_larger(a, b) vmaxq_f32(a, b)
 #define v_nan_or(x, other) vbslq_f32(vceqq_f32(x, x), other, x)
 
-/* Loads and stores of the first n lanes, at least one. */
+/* Load and store the first n lanes, at least one. */
 #define v_load_n(p, n) v_load_or_neon(p, n, vdupq_n_f32(0.0f))
 #define v_load_or(p, n, fill) v_load_or_neon(p, n, fill)
 #define v_store_n(p, x, n) v_store_n_neon(p, x, n)
@@ -1237,7 +1243,7 @@ typedef float32x4_t __attribute__((may_alias, aligned(4))) cr_floats_4;
 #define CR_EQ(a, b) v_one_if_neon(vceqq_f32(a, b))
 #define CR_SELECT(a, b, c) vbslq_f32(vceqzq_f32(a), c, b)
 
-/* 1 in the lanes of a mask, else 0. */
+/* Returns 1 in the lanes of a mask, 0 in the others. */
 CR_INLINE float32x4_t v_one_if_neon(uint32x4_t mask)
 {
     return vreinterpretq_f32_u32(vandq_u32(mask, vreinterpretq_u32_f32(CR_ONE)));
@@ -1253,7 +1259,7 @@ CR_INLINE float32x4_t v_load_or_neon(const cr_float *p, long n, float32x4_t fill
     return n > 2 ? vsetq_lane_f32(p[2], fill, 2) : fill;
 }
 
-/* Stores the first n lanes; the memory at p may end after the last of them. */
+/* Stores the first n lanes; the memory at p may end behind the last of them. */
 CR_INLINE void v_store_n_neon(cr_float *p, float32x4_t x, long n)
 {
     if (n >= CR_W) {
@@ -1280,7 +1286,7 @@ CR_INLINE float32x4_t v_pow2_neon(float32x4_t t)
     return vreinterpretq_f32_u32(vaddq_u32(bits, vdupq_n_u32(0x3f800000u)));
 }
 
-/* The even and the odd 64-bit halves of a and b. */
+/* Returns the even 64-bit halves of a and b; the next function returns the odd ones. */
 CR_INLINE float32x4_t v_even_halves_neon(float32x4_t a, float32x4_t b)
 {
     return vcombine_f32(vget_low_f32(a), vget_low_f32(b));
@@ -1291,7 +1297,7 @@ CR_INLINE float32x4_t v_odd_halves_neon(float32x4_t a, float32x4_t b)
     return vcombine_f32(vget_high_f32(a), vget_high_f32(b));
 }
 
-/* Transposes 4 x 4: first inside squares of 2 x 2, then the squares. */
+/* Transposes 4 x 4 floats: first inside squares of 2 x 2, then the squares. */
 CR_INLINE void v_transpose_neon(float32x4_t *t)
 {
     float32x4_t even_top = vtrn1q_f32(t[0], t[1]), odd_top = vtrn2q_f32(t[0], t[1]);
@@ -1308,7 +1314,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
 
 #define v_lane0(x) vgetq_lane_f32(x, 0)
 
-/* Reduces x so that lane 0 has OP over lanes l and l + 2, then l + 1. */
+/* Reduces x: lane l is combined with lane l + 2, then l + 1 by OP; the result is in lane 0. */
 #define v_fold(OP, x)                                                                              \
     do {                                                                                           \
         x = OP(x, vextq_f32(x, x, 2));                                                             \
@@ -1316,7 +1322,7 @@ CR_INLINE void v_transpose_neon(float32x4_t *t)
     } while (0)
 
 /*
- * x w + sum for a number x in lane 0 of a register: fmla by element.  It is loaded by an
+ * x w + sum for a number x in lane 0 of a register: fmla by element.  The number is loaded by an
  * instruction that the compiler cannot change.  Otherwise the compiler may load it into all lanes
  * at once (ld1r), which occupies the multiplier's port, or load it early, which takes registers
  * that a tile of gemm needs.
@@ -1335,7 +1341,8 @@ CR_INLINE float32x4_t v_number_neon(const cr_float *p)
 #include CR_TEMPLATE
 #endif
 
-/* A runtime, and a function that returns true if processor and operating system support its instruction set. */
+/* A runtime, and a function that returns true if the processor and the operating system support its
+ * instruction set. */
 struct cr_isa {
     const struct cr_runtime *rt;
     int (*has)(void);
@@ -1362,12 +1369,12 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
     return NULL;
 }
 /*
- * pool.c - a pool of threads that share the items of a loop.
+ * pool.c - a pool of threads that divide the items of a loop among them.
  *
- * Each worker has its own job. cr_pool_parallel assigns jobs, does the caller's, takes back jobs
+ * Each worker has its own job.  cr_pool_parallel assigns jobs, does the caller's, takes back jobs
  * that no worker has begun, and waits for the others.  So a worker that sleeps, or that the system
- * has descheduled, delays nobody.  Workers poll for the next job for a millisecond, since the
- * next kernel usually follows immediately, and then sleep.
+ * has descheduled, delays nobody.  Workers poll for the next job for a millisecond, since the next
+ * kernel usually follows immediately, and then sleep.
  */
 #include <assert.h>
 #include <limits.h>
@@ -1379,7 +1386,7 @@ CR_API const struct cr_runtime *cr_runtime_select(const char *isa)
 #include <unistd.h>
 #endif
 
-/* A worker's share of a loop: the items begin .. end - 1. */
+/* A job: a worker's share of a loop, the items begin .. end - 1. */
 struct cr_job {
     cr_body *body;
     const void *args;
@@ -1387,7 +1394,7 @@ struct cr_job {
     float *scratch;
 };
 
-/* Returns job `share` of a loop whose items are divided evenly among `shares` jobs. */
+/* Returns job number `share` of a loop whose items are divided evenly among `shares` jobs. */
 static struct cr_job cr_job_of(long items, long shares, long share, cr_body *body, const void *args,
                                float *scratch, long scratch_stride)
 {
@@ -1434,8 +1441,8 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #else
 
 /*
- * Variables that threads poll.  TinyCC has no atomics: there, accesses are guarded by the mutex
- * (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
+ * Variables that threads poll.  TinyCC has no atomics: compiled by it, accesses are guarded by the
+ * mutex (CR_ENTER), threads do not poll, and a sleeping thread is always woken.
  */
 #ifdef __TINYC__
 #define CR_ENTER(pool) pthread_mutex_lock(&(pool)->mutex)
@@ -1455,20 +1462,20 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
 #define CR_SLEEPS(p) CR_LOAD(p)
 #endif
 
-/* Tells the processor that this is a waiting loop. */
+/* Tells the processor that the thread is in a waiting loop. */
 #if (defined(__x86_64__) || defined(__i386__)) && !defined(__TINYC__)
 #define CR_RELAX() __builtin_ia32_pause()
 #else
 #define CR_RELAX() ((void)0)
 #endif
 
-/* CR_POLLS: number of polls before a thread sleeps, about a millisecond.  The shares of a kernel
- * end some 100 microseconds apart if other programs use the machine, too, and waking a virtual
- * processor takes as long.  CR_POLLS_BETWEEN: number of polls between two calls of sched_yield,
- * which lets the awaited thread run if it needs this processor. */
+/* CR_POLLS: the polls before a thread sleeps, about a millisecond.  If other programs use the
+ * machine, the shares of a kernel end some 100 microseconds apart, and waking a virtual processor
+ * takes as long.  CR_POLLS_BETWEEN: the polls between two calls of sched_yield, which lets the
+ * awaited thread run if it needs this processor. */
 enum { CR_POLLS = 50000, CR_POLLS_BETWEEN = 128 };
 
-/* Waits a moment between two polls. */
+/* Waits a moment between two polls; `polls` is the number of polls so far. */
 static void cr_pause_poll(int polls)
 {
     if (polls % CR_POLLS_BETWEEN == CR_POLLS_BETWEEN - 1) {
@@ -1478,29 +1485,30 @@ static void cr_pause_poll(int polls)
     }
 }
 
-/* The state of a worker's job. */
+/* The states of a worker's job. */
 enum {
-    CR_IDLE,  /* no job, or the job is done */
-    CR_OPEN,  /* it waits for a thread to take it */
-    CR_TAKEN, /* the worker does it */
+    CR_IDLE,  /* there is no job, or it is done */
+    CR_OPEN,  /* the job waits for a thread to take it */
+    CR_TAKEN, /* the worker does the job */
     CR_STOP   /* the worker is to end */
 };
 
-/* The first fields, which start a worker, lie in one cache line, because the line moves between two processors. */
+/* A worker.  The fields that start it come first, in one cache line, because the line moves between
+ * two processors. */
 struct cr_worker {
     struct cr_job job;
     int state;
-    int asleep; /* waits, or is about to wait, for `begun` */
+    int asleep; /* it waits, or is about to wait, for `begun` */
     struct cr_pool *pool;
     pthread_t thread;
     pthread_cond_t begun;
 };
 
 struct cr_pool {
-    pthread_mutex_t mutex; /* for sleeping alone */
+    pthread_mutex_t mutex; /* held only to sleep and to wake a thread */
     pthread_cond_t done;
     int waiting; /* the caller waits, or is about to wait, for `done` */
-    int polls;   /* CR_POLLS, or 0 if there are fewer cores than threads */
+    int polls;   /* CR_POLLS; 0 if there are fewer cores than threads */
     int threads;
 };
 
@@ -1511,16 +1519,16 @@ union cr_worker_slot {
     char room[CR_POOL_BYTES(1)];
 };
 
-/* Compilation fails here if CR_POOL_BYTES is too small. */
+/* Compilation fails here if CR_POOL_BYTES is wrong. */
 typedef char cr_pool_is_small[sizeof(union cr_worker_slot) == CR_POOL_BYTES(1) ? 1 : -1];
 
-/* Returns worker t of 1 .. threads - 1, which does share t. */
+/* Returns worker t, 1 <= t < threads, which does share t of a loop. */
 static struct cr_worker *cr_pool_worker(struct cr_pool *pool, long t)
 {
     return &((union cr_worker_slot *)(void *)pool)[t].worker;
 }
 
-/* Changes the state of a worker if it is `from`; returns true if it was. */
+/* Changes the state of a worker to `to` if it is `from`; returns true if it was. */
 static int cr_worker_change(struct cr_worker *worker, int from, int to)
 {
     int changed;
@@ -1546,8 +1554,8 @@ static void cr_worker_signal(struct cr_worker *worker, int state)
     }
 }
 
-/* Waits while there is no job.  May return early: a worker that was woken polls again, because
- * the next job will follow soon, even if the caller did its job meanwhile. */
+/* Waits until the worker has a job.  May return early: a worker that was woken polls again, because
+ * another job will follow soon, even if the caller did this one meanwhile. */
 static void cr_worker_wait(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -1566,7 +1574,8 @@ static void cr_worker_wait(struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* Marks a worker's job as done; here, too, both sides store before they load. */
+/* Marks a worker's job as done and wakes the caller if it sleeps.  As in cr_worker_signal, both
+ * sides store before they load. */
 static void cr_worker_finish(struct cr_worker *worker)
 {
     struct cr_pool *pool = worker->pool;
@@ -1591,7 +1600,7 @@ static void *cr_worker_main(void *argument)
     return NULL;
 }
 
-/* Waits until a worker has done the job that it took. */
+/* Waits until a worker has done the job that it has taken. */
 static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
 {
     for (int i = 0; i < pool->polls; i++) {
@@ -1609,9 +1618,9 @@ static void cr_pool_wait(struct cr_pool *pool, struct cr_worker *worker)
     pthread_mutex_unlock(&pool->mutex);
 }
 
-/* A share belongs to a worker, so that data that a thread wrote in one loop is in its cache in
- * the next loop.  But if the worker has not begun when the caller has finished its own share,
- * the caller does it. */
+/* A share always goes to the same worker, so that data that a thread wrote in one loop are in its
+ * cache in the next loop.  But if the worker has not begun when the caller has finished its own
+ * share, the caller does that share, too. */
 CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_body *body,
                              const void *args, float *scratch, long scratch_stride)
 {
@@ -1638,7 +1647,7 @@ CR_API void cr_pool_parallel(struct cr_pool *pool, long items, long shares, cr_b
     }
 }
 
-/* Starts a worker; returns 0, or an error of the system. */
+/* Starts a worker's thread; returns 0, or an error number of the system. */
 static int cr_worker_start(struct cr_worker *worker, struct cr_pool *pool)
 {
     worker->pool = pool;
@@ -1697,7 +1706,7 @@ CR_API int cr_pool_threads(const struct cr_pool *pool)
 
 #include <stdint.h>
 
-/* Packs one column of a panel.  `tensor` points to the column's first element; null: zeros. */
+/* Packs one column of a panel.  `tensor` points to the first element of the column; null: the column is zeros. */
 static void cr_pack_column(const struct cr_weight_layout *p, const float *tensor, float *panels, long col)
 {
     float *y = panels + col / CR_PANEL * p->panel_stride + col % CR_PANEL;
@@ -1718,7 +1727,7 @@ CR_API void cr_pack_weight(const struct cr_runtime *rt, const struct cr_weight_l
     float *panels = to + p->first_col / CR_PANEL * p->panel_stride;
     if (((uintptr_t)panels | (uintptr_t)p->panel_stride * sizeof *panels) % 64)
         rt->pack(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
-    else /* stores that bypass the cache: the weights are read only after all are packed */
+    else /* by stores that bypass the cache, as weights are read only when all are packed */
         rt->pack_stream(p->rows, whole, panels, p->panel_stride, from, p->row_stride, p->col_stride);
     long end = p->first_col + p->cols;
     for (long n = whole; n < p->cols; n++)
@@ -3737,22 +3746,23 @@ int main(int argc, char **argv)
 /*
  * runtime.inc - the runtime for one instruction set.
  *
- * Included after one of vector_*.h, once for each; everything it defines has the instruction set in its
- * name.  At its end the macros of vector_*.h are undefined.
+ * Included after each of vector_*.h; everything that it defines has the instruction set in its
+ * name.  At its end it undefines the macros of vector_*.h.
  */
 /*
- * math.inc - elementary functions over the vector type, with an error within 2 ulp everywhere (the
+ * math.inc - elementary functions of vectors, with an error of at most 2 ulp everywhere (the
  * sigmoid 2.5).
  *
- * All of them use one argument reduction, x = n ln 2 + r with |r| <= (ln 2) / 2, or its inverse.
- * The polynomials are minimax fits of the relative error of the function, with coefficients rounded
- * to float one after another.
+ * All of them use the argument reduction x = n ln 2 + r with |r| <= (ln 2) / 2, or its inverse. The
+ * polynomials are minimax fits of the relative error of the function, with coefficients rounded to
+ * float one after another.
  */
 
 /*
- * v_larger and v_smaller: the larger and the smaller of two numbers; +0 is larger than -0; NaN if
- * either is NaN. Equal numbers can differ only in the sign of zero, and v_max returns the second of
- * them. v_at_least and v_at_most limit x by a number that is not zero; a NaN is passed on.
+ * v_larger and v_smaller return the larger and the smaller of two numbers; +0 is larger than -0;
+ * NaN if either is NaN.  Equal numbers can differ only in the sign of zero, and v_max returns the
+ * second of them.  v_at_least and v_at_most limit x by a number that is not zero; a NaN is passed
+ * on.
  */
 #ifdef v_larger
 #define v_at_least(limit, x) v_larger(v_set1(limit), x)
@@ -3765,9 +3775,9 @@ int main(int argc, char **argv)
 #endif
 
 /*
- * Returns the larger, or the smaller, of a running value and x, if the sign of a zero does not
- * matter; NaN if either is. v_max and v_min pass on a NaN of the running value, so only x is
- * tested: the test is not on the critical path.
+ * Return the larger, or the smaller, of a running value and x, for uses in which the sign of a zero
+ * does not matter; NaN if either is NaN.  v_max and v_min pass on a NaN of the running value, so
+ * only x is tested, and the test is not on the critical path.
  */
 CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 {
@@ -3777,8 +3787,8 @@ CR_INLINE VF CR_NAME(v_top)(VF running, VF x)
 #define CR_TOP(running, x) CR_NAME(v_top)(running, x)
 
 #ifndef v_scale
-/* Returns x 2^n, rounded once, for t = n + CR_ROUND: multiplies in two steps, of which only the second may leave the
- * normal range. */
+/* Returns x 2^n for t = n + CR_ROUND, rounded once: multiplies in two steps, of which only the
+ * second may leave the range of normal numbers. */
 CR_INLINE VF CR_NAME(v_scaled)(VF x, VF t)
 {
     VF half = v_fma(t, v_set1(0.5f), v_set1(0.5f * CR_ROUND));
@@ -3787,13 +3797,13 @@ CR_INLINE VF CR_NAME(v_scaled)(VF x, VF t)
 #define v_scale(x, t) CR_NAME(v_scaled)(x, t)
 #endif
 
-/* Loops over the n vectors of an array, at most CR_BESIDE. One exponential is a long chain of
- * dependent operations; several chains run side by side, so that a processor need not look far
+/* Loops over the n vectors of an array, at most CR_BESIDE.  An exponential is a long chain of
+ * dependent operations; several of them are interleaved, so that a processor need not look far
  * ahead. */
 #define CR_EACH CR_UNROLL for (int i = 0; i < n; i++)
 
 /*
- * For x = n ln 2 + r, computes exp(r) - 1 in p, and n + CR_ROUND in t: adding CR_ROUND rounds to an
+ * For x = n ln 2 + r, sets p to exp(r) - 1, and t to n + CR_ROUND: adding CR_ROUND rounds to an
  * integer and leaves it in the low bits.  Valid while n fits in 21 bits.
  */
 CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
@@ -3809,8 +3819,8 @@ CR_INLINE void CR_NAME(v_expm1_reduced)(const int n, const VF *x, VF *t, VF *p)
     CR_EACH p[i] = v_fma(r[i] * r[i], p[i], r[i]);
 }
 
-/* Computes exponentials of x that are clamped already: beyond the clamps the result is 0 or
- * infinite. */
+/* Computes exponentials of numbers x that are clamped already; beyond the clamps a result would be
+ * 0 or infinite. */
 CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
 {
     VF t[CR_BESIDE], p[CR_BESIDE];
@@ -3818,7 +3828,7 @@ CR_INLINE void CR_NAME(v_exps_within)(const int n, VF *x)
     CR_EACH x[i] = v_scale(CR_ONE + p[i], t[i]);
 }
 
-/* exp of each vector of x.  NaN passes through both clamps. */
+/* Computes exp of each vector of x.  A NaN passes both clamps. */
 CR_INLINE void CR_NAME(v_exps)(const int n, VF *x)
 {
     CR_EACH x[i] = v_at_least(-104.0f, v_at_most(89.0f, x[i]));
@@ -3841,8 +3851,8 @@ CR_INLINE VF CR_NAME(v_expm1)(VF x)
 }
 
 /*
- * erf(x) = 1 - exp(-u) where u = -log(1 - erf(x)) is smooth: 2/sqrt(pi) x + ..., the
- * first coefficient in two floats.  From |x| = 3.95 on erf rounds to 1.
+ * erf(x) = 1 - exp(-u), where u = -log(1 - erf(x)) is the smooth function 2/sqrt(pi) x + ...; its
+ * first coefficient is the sum of two floats.  From |x| = 3.95 on, erf rounds to 1.
  */
 CR_INLINE VF CR_NAME(v_erf)(VF x)
 {
@@ -3864,11 +3874,11 @@ CR_INLINE VF CR_NAME(v_erf)(VF x)
 #define CR_ERF(a) CR_NAME(v_erf)(a)
 #define CR_FMA(a, b, c) v_fma(a, b, c)
 /*
- * elementwise.inc - a function for every row of CR_ELEMENTWISE and every combination of operand forms: a
- * tile (v), or a column that has one value for each row (s).
+ * elementwise.inc - a function for each row of CR_ELEMENTWISE and each combination of operand
+ * forms: a tile (v), or a column with one value for each row (s).
  */
 
-/* Types and functions by the type of an operand or a result: f is float; i32.inc adds i. */
+/* Macros for the types of operands and results: f is float; i32.inc adds i. */
 #define CR_ELEMENT_f float
 #define CR_VECTOR_f VF
 #define CR_SET1_f(x) v_set1(x)
@@ -3877,7 +3887,7 @@ CR_INLINE VF CR_NAME(v_erf)(VF x)
 #define CR_PUT_f(p, x) v_store(p, x)
 #define CR_PUT_N_f(p, x, n) v_store_n(p, x, n)
 
-/* Macros that read an operand x of type T from xp, with the row stride ldx. */
+/* Macros for an operand x of type T at xp, with the row stride ldx: its parameters, and how it is read. */
 #define CR_OPERAND(x, T) const CR_ELEMENT_##T *x##p, long ld##x
 #define CR_DENSE_v(x) (ld##x == cols)
 #define CR_DENSE_s(x) 0
@@ -3888,7 +3898,7 @@ CR_INLINE VF CR_NAME(v_erf)(VF x)
 #define CR_PART_v(x, T) const CR_VECTOR_##T x = CR_GET_N_##T(x##p + r * ld##x + i, cols - i);
 #define CR_PART_s(x, T)
 
-/* Processes tiles without gaps between rows as one long row. */
+/* Processes a tile; one without gaps between its rows is processed as a single long row. */
 #define CR_STRIP(Y, dense, row, full, part, expression)                                            \
     {                                                                                              \
         if (ldy == cols && dense) {                                                                \
@@ -3907,8 +3917,8 @@ CR_INLINE VF CR_NAME(v_erf)(VF x)
         }                                                                                          \
     }
 
-/* A function with a result of type Y, a first operand of type S and others of type T; A, B and C
- * are their letters. */
+/* Defines a function with a result of type Y, a first operand of type S and further ones of type T;
+ * A, B and C are the forms of the operands, v or s. */
 #define CR_MAP1(name, Y, S, T, A, e)                                                               \
     static void CR_NAME(cr_##name##_##A)(long rows, long cols, CR_ELEMENT_##Y *y, long ldy,        \
                                          CR_OPERAND(a, S))                                         \
@@ -3949,10 +3959,10 @@ CR_ELEMENTWISE(CR_STRIPS)
 /*
  * move.inc - copies between strided memory, tiles and packed panels.
  *
- * Elements are moved bit by bit, so that load, store and gather serve i32, too.
+ * Elements are copied bit by bit, so load, store and gather also serve i32.
  */
 
-/* Loads the first n floats of a vector, for any n; the other elements are zeros. */
+/* Loads the first n floats of a vector, for any n; the remaining elements are zeros. */
 CR_INLINE VF CR_NAME(v_load_cut)(const float *p, long n)
 {
     if (n >= CR_W) {
@@ -4012,7 +4022,7 @@ CR_INLINE void CR_NAME(v_transpose_cut)(long rows, long cols, float *y, long ldy
     }
 }
 
-/* Transposes a full square of CR_W rows and columns. */
+/* Transposes a square of CR_W rows and columns. */
 CR_INLINE void CR_NAME(v_transpose_full)(float *y, long ldy, const float *x, long ldx)
 {
     VF t[CR_W];
@@ -4045,8 +4055,7 @@ static void CR_NAME(cr_transpose)(long rows, long cols, float *y, long ldy, cons
     }
 }
 
-/* Copies by the strides: contiguous rows, one number for each row, contiguous columns, or any
- * other. */
+/* Chooses how to copy by the strides: contiguous rows, one number for each row, contiguous columns, or any other. */
 static void CR_NAME(cr_load)(long rows, long cols, float *y, long ldy, const float *x, long rs,
                              long cs)
 {
@@ -4083,7 +4092,7 @@ static void CR_NAME(cr_hide)(long rows, long cols, float *y, long ldy, long begi
     }
 }
 
-/* 0 x is 0, or NaN if x is not finite, and a sum of such terms is 0 or NaN. */
+/* Adds up 0 x: that is 0, or NaN if x is not finite, so the sum is NaN if any x is not finite. */
 static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, long cs)
 {
     VF zero[4], none = v_set1(0.0f);
@@ -4115,8 +4124,8 @@ static int CR_NAME(cr_finite)(long rows, long cols, const float *x, long rs, lon
 }
 
 /*
- * Packs whole panels of a matrix with contiguous rows, several panels at a time: one long piece of
- * a row is read faster than several short ones.  Rows that are far apart are prefetched.
+ * Packs whole panels of a matrix with contiguous rows, several panels at a time, since one long
+ * piece of a row is read faster than several short ones.  Prefetches rows, which may be far apart.
  */
 CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, float *y,
                                     long panel_stride, const float *b, long rs)
@@ -4137,10 +4146,10 @@ CR_INLINE void CR_NAME(v_pack_rows)(const int stream, const int panels, long K, 
 }
 
 /*
- * Packs a whole panel of a matrix with contiguous columns, by stores that bypass the caches.
- * Blocks of as many rows as a vector has floats are first transposed in the first-level cache, so
- * that the stores fill whole lines.  Columns are prefetched, because no hardware prefetcher follows
- * so many streams.  Returns the number of packed rows; fewer rows than a vector has floats remain.
+ * Packs a whole panel of a matrix with contiguous columns, by stores that bypass the caches. Blocks
+ * of as many rows as a vector has floats are first transposed in the first-level cache, so that the
+ * stores fill whole lines.  Prefetches columns, because no hardware prefetcher follows so many
+ * streams.  Returns the number of packed rows; fewer rows than a vector has floats remain.
  */
 CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long cs)
 {
@@ -4160,7 +4169,7 @@ CR_INLINE long CR_NAME(v_stream_columns)(long K, float *y, const float *b, long 
     return k;
 }
 
-/* The columns that the last panel lacks are filled with zeros. */
+/* Packs a K x N matrix; columns that it lacks in the last panel are filled with zeros. */
 CR_INLINE void CR_NAME(v_pack)(const int stream, long K, long N, float *y, long panel_stride,
                                const float *b, long rs, long cs)
 {
@@ -4192,7 +4201,7 @@ static void CR_NAME(cr_pack)(long K, long N, float *y, long panel_stride, const 
     CR_NAME(v_pack)(0, K, N, y, panel_stride, b, rs, cs);
 }
 
-/* Packs by streaming stores.  Once it has returned, other threads may read the panels. */
+/* Packs by stores that bypass the caches.  When it has returned, other threads may read the panels. */
 static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride, const float *b,
                                     long rs, long cs)
 {
@@ -4204,8 +4213,8 @@ static void CR_NAME(cr_pack_stream)(long K, long N, float *y, long panel_stride,
 #endif
 }
 /*
- * reductions.inc - functions for every row of CR_REDUCTIONS, with 16 lanes and the fixed tree of
- * runtime.h.
+ * reductions.inc - a function for each row of CR_REDUCTIONS, with 16 lanes that are combined by the
+ * fixed tree of runtime.h.
  */
 
 /* ---- the `combine` expressions of the table, for vectors ---- */
@@ -4219,7 +4228,7 @@ CR_REDUCTIONS(CR_COMBINE)
 
 /* ---- over rows ---- */
 
-/* Combines the lanes, which are in 16 / CR_W vectors, by the tree of runtime.h. */
+/* Combines the 16 lanes, which are in 16 / CR_W vectors, in the order of runtime.h. */
 #define CR_FOLD(OP, lane)                                                                          \
     do {                                                                                           \
         CR_UNROLL                                                                                  \
@@ -4232,7 +4241,7 @@ CR_REDUCTIONS(CR_COMBINE)
         v_fold(OP, lane[0]);                                                                       \
     } while (0)
 
-/* Defines the reduction of one row by OP.  The absent elements of a cut vector are `identity`. */
+/* Defines the reduction of one row by OP.  In a last vector that is not whole, missing elements are `identity`. */
 #define CR_REDUCE_ROW(name, OP, identity)                                                          \
     CR_INLINE float CR_NAME(name)(const float *row, long cols)                                     \
     {                                                                                              \
@@ -4293,60 +4302,60 @@ CR_REDUCTIONS(CR_REDUCE_ROWS)
 /*
  * gemm.inc - matrix products: a tile of the output stays in registers over all of k.
  *
- * A tile has a few rows and 2, 3 or 4 vectors, as many as there are registers for.  For each k it
- * loads one number for each row and NV vectors of weights, and does rows x NV fma. 12x2 loads least
- * from the second-level cache; 6x4 does the fewest loads in total.  Which is faster depends on the
- * processor, so the caller chooses the columns of a tile; no bit depends on them.
+ * A tile has a few rows and 2, 3 or 4 vectors of columns, as many as there are registers for.  For each k it loads
+ * one number for each row and NV vectors of weights, and does rows x NV fma.  Tiles of 12x2 load least from the
+ * second-level cache; tiles of 6x4 do the fewest loads in total.  Which are faster depends on the processor, so the
+ * caller chooses the columns of a tile; no bit depends on them.
  *
- * Weights mostly come from memory, and each is read once in a run.  The hardware prefetcher stops
- * at the end of a page, so tiles prefetch.  With vectors of 16 floats, taller tiles, which have
- * spare cycles, prefetch the weights that they will read `ahead` floats later.  With vectors of 8
- * floats, tiles have few rows, and several tiles read a panel one after another: only the first
- * waits for memory, so each prefetches its share of the next panel (v_pace).
+ * Weights mostly come from memory, and each is read once in a run.  The hardware prefetcher stops at the end of a
+ * page, so tiles prefetch.  With vectors of 16 floats, taller tiles, which have spare cycles, prefetch the weights
+ * that they will read `ahead` floats later.  With vectors of 8 floats, tiles have few rows, and several tiles read a
+ * panel one after another: only the first waits for memory, so each prefetches its share of the next panel (v_pace).
  */
 #undef CR_PACED
 #define CR_PACED (CR_W == 8)
 
-/* Loads the number at p as a multiplier of vectors: v_fma_by(x, w, sum) is x w + sum.  Most
- * instruction sets have to spread it over a vector. */
+/* Loads the number at p in the form in which it multiplies vectors: v_fma_by(x, w, sum) is x w +
+ * sum.  Most instruction sets have to copy it to all lanes of a vector. */
 #ifndef v_fma_by
 #define VS VF
 #define v_number(p) v_set1(*(p))
 #define v_fma_by(x, w, sum) v_fma(x, w, sum)
 #endif
 
-/* sum += x w; accumulates in the register of sum if the instruction set allows it. */
+/* sum += x w; accumulates in the register of `sum` if the instruction set has such an fma. */
 #ifndef v_fma_into
 #define v_fma_into(sum, x, w) ((sum) = v_fma_by(x, w, sum))
 #endif
 
-/* Returns row 0 of the weights of column n.  If all columns of a vector are past the last
- * column, it reads those of `first` instead, and its results are not stored. */
+/* Returns the address of the weights of column n in row 0.  If all columns of a vector are past the
+ * last column, returns that of column `first` instead; the results are not stored. */
 CR_INLINE const float *CR_NAME(v_column)(const struct cr_product *p, long n, long first)
 {
     n = n < p->N ? n : first;
     return p->b + n / CR_PANEL * p->panel_stride + n % CR_PANEL;
 }
 
-/* Loops over all vectors of a tile. */
+/* Loops over the rows i and vectors j of a tile. */
 #define CR_FOR_TILE(i, j)                                                                          \
     CR_UNROLL for (int i = 0; i < MR; i++) CR_UNROLL for (int j = 0; j < NV; j++)
 
-/* The memory of a tile's sums.  A block of k adds its sums to `from` (start, or what earlier blocks stored; null
- * stands for zeros), the last one adds the bias as well, and each stores them in c.  If the tile is apart,
- * because some of its columns lie past the last one or its stores bypass the caches, c is a buffer. */
+/* Where the sums of a tile are stored.  Each block of k adds its sums to `from` (start, or the sums stored by the
+ * blocks before; null: zeros) and stores the result in c; the last one also adds the bias.  If `apart` is set,
+ * because some columns of the tile are past the last one or its stores bypass the caches, c is a buffer. */
 struct CR_NAME(v_sums) {
     float *c;
     const float *from;
-    long ldc, ld; /* distances of their rows */
+    long ldc, ld; /* distances between rows of c and of `from` */
     const float *bias;
     int apart;
 };
 
-/* The size of a tile's buffer: its sums, and a row for the bias. */
+/* The size of the buffer of a tile: its sums, and a row for the bias. */
 #define CR_TILE_BUFFER ((CR_MOST_ROWS + 1) * 8 * CR_W)
 
-/* Begins a tile of rows x cols that is apart.  A function of its own, as it would be a fifth of each tile's. */
+/* Begins a tile with a buffer, of rows x cols.  It is a function, since inlined it would be a fifth
+ * of each tile's code. */
 static struct CR_NAME(v_sums) CR_NAME(cr_begin_apart)(long rows, long cols, const struct cr_product *p, long m,
                                                       long n, float *buffer)
 {
@@ -4374,8 +4383,8 @@ CR_INLINE struct CR_NAME(v_sums) CR_NAME(v_begin_tile)(const int MR, const int N
                                     p->ldc, p->lds, p->bias ? p->bias + n : NULL, 0};
 }
 
-/* Adds the sums of a block of k, and after the last block the bias, by the same instructions: they are a large
- * part of a tile's code. */
+/* Adds the sums of a block of k and, for the last block, the bias; both by the same instructions,
+ * which are a large part of a tile's code. */
 CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_sums) *s, int last, VF (*acc)[8])
 {
     for (int more = last && s->bias; more >= 0; more--) {
@@ -4390,7 +4399,7 @@ CR_INLINE void CR_NAME(v_add_sums)(const int MR, const int NV, struct CR_NAME(v_
     s->ld = s->ldc;
 }
 
-/* Stores a tile that is apart. */
+/* Copies the sums of a tile with a buffer to the result. */
 static void CR_NAME(cr_end_apart)(long rows, long cols, const struct cr_product *p, long m, long n, const float *sums)
 {
     float *c = p->c + m * p->ldc + n;
@@ -4401,10 +4410,10 @@ static void CR_NAME(cr_end_apart)(long rows, long cols, const struct cr_product 
 }
 
 /*
- * Adds one k to the sums of a tile: vector j of the weights is at b[j] + k; the numbers of rows i
- * to i + 2 are at a[i / 3], rs apart.  With vectors of 8 floats, 12 sums leave 4 registers.  So if
- * there are fewer rows than vectors, the numbers of the rows stay in registers and the vectors are
- * loaded one after another; otherwise the vectors stay.
+ * Adds the products of one k to the sums of a tile.  Vector j of the weights is at b[j] + k; the
+ * numbers of rows i to i + 2 are at a[i / 3], rs apart.  With vectors of 8 floats, 12 sums leave 4
+ * registers.  So if there are fewer rows than vectors, the numbers of the rows stay in registers
+ * and the vectors are loaded one after another; otherwise the vectors stay.
  */
 CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const float *const *b, long k,
                                 const float *const *a, long rs)
@@ -4434,13 +4443,13 @@ CR_INLINE void CR_NAME(v_add_k)(const int MR, const int NV, VF (*acc)[8], const 
     }
 }
 
-/* Where a tile reads. */
+/* The addresses that a tile reads from. */
 struct CR_NAME(v_place) {
     const float *a[(CR_MOST_ROWS + 2) / 3], *b[8]; /* see v_add_k */
     const char *next;                              /* see v_pace */
 };
 
-/* Advances the pointers of a to the next k; b is indexed by k and does not change. */
+/* Advances the pointers `a` to the next k; b is indexed by k and does not change. */
 CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long cs)
 {
     CR_UNROLL
@@ -4450,9 +4459,9 @@ CR_INLINE void CR_NAME(v_next_k)(const int MR, struct CR_NAME(v_place) *at, long
 }
 
 /*
- * Computes the sums over k .. end (both multiplied by the width of a panel), starting at 0.  Tiles
- * of few rows are unrolled by four steps, so that counting and prefetching are a small part of the
- * instructions: a processor starts only 4 to 6 a cycle.
+ * Computes the sums over k .. end (both are multiplied by the width of a panel), starting at 0.
+ * Tiles with few rows are unrolled by four steps, so that counting and prefetching are a small part
+ * of the instructions: a processor starts only 4 to 6 a cycle.
  */
 CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_product *p,
                               struct CR_NAME(v_place) *at, long k, long end, VF (*acc)[8])
@@ -4482,13 +4491,13 @@ CR_INLINE void CR_NAME(v_sum)(const int MR, const int NV, const struct cr_produc
     }
 }
 
-/* True if a tile of 1, 2 or 4 vectors of 8 floats lies in one panel; see v_width. */
+/* True if a tile of 1, 2 or 4 vectors of 8 floats is always inside one panel; see v_width. */
 #define CR_IN_PANEL(NV) (CR_PACED && (NV) != 3 && (NV) <= 4)
 
-/* Computes `count` tiles one below the other, the first at row m and column n.  MR and NV, the height and
- * the width in vectors, are constants in each call, so that all loops over them unroll and acc stays in
- * registers.  Rows are grouped by three, with a pointer for each group: an x86 address is a pointer and up
- * to twice the distance of rows.  Between blocks of k the sums lie in c. */
+/* Computes `count` tiles one below the other, the first at row m and column n.  MR and NV, the height and the
+ * width in vectors, are constants in each call, so that all loops over them unroll and acc stays in registers.
+ * Rows are grouped by three, with a pointer for each group: an x86 address is a pointer and up to twice the
+ * distance between rows.  Between blocks of k the sums are in c. */
 CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_product *p, long m, long n,
                                 long count)
 {
@@ -4531,7 +4540,7 @@ CR_INLINE void CR_NAME(v_tiles)(const int MR, const int NV, const struct cr_prod
     }
 #define CR_TILE_NAME(MR, NV) CR_NAME(cr_tiles_##MR##x##NV),
 
-/* Lists T(height, NV) for all heights up to one. */
+/* Lists T(height, NV) for all heights up to the number in the macro's name. */
 #define CR_HEIGHTS_3(T, NV) T(1, NV) T(2, NV) T(3, NV)
 #define CR_HEIGHTS_4(T, NV) CR_HEIGHTS_3(T, NV) T(4, NV)
 #define CR_HEIGHTS_6(T, NV) CR_HEIGHTS_4(T, NV) T(5, NV) T(6, NV)
@@ -4549,16 +4558,17 @@ static cr_tiles *const CR_NAME(cr_tiles_1)[] = {NULL, CR_TILES_1(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_2)[] = {NULL, CR_TILES_2(CR_TILE_NAME)};
 static cr_tiles *const CR_NAME(cr_tiles_4)[] = {NULL, CR_TILES_4(CR_TILE_NAME)};
 
-/* By width.  A file for one model lacks tiles that its products do not use, or seldom: see required_runtime.h. */
+/* By the width of tiles in vectors.  A file for one model lacks tiles that its products seldom use:
+ * see required_runtime.h. */
 static const struct cr_tile_set CR_NAME(cr_tile_sets)[5] = {
     [1] = {CR_COUNT(CR_NAME(cr_tiles_1)) - 1, CR_NAME(cr_tiles_1)},
     [2] = {CR_COUNT(CR_NAME(cr_tiles_2)) - 1, CR_NAME(cr_tiles_2)},
     [4] = {CR_COUNT(CR_NAME(cr_tiles_4)) - 1, CR_NAME(cr_tiles_4)},
 };
 
-/* Returns the width of tiles in vectors: what the caller's `columns` fill (plain C ignores them), or the widest that
- * covers all rows at once.  Up to 20 rows take two vectors of 8 floats in place of four if that is no more tiles:
- * they read a panel half as often, and 10 rows are twice 5 in place of 3, 3, 2 and 2. */
+/* Returns the width of tiles in vectors.  It is that of the caller's `columns` (plain C ignores them), or the
+ * greatest that covers all rows at once.  Up to 20 rows use two vectors of 8 floats instead of four if that makes
+ * no more tiles: they read a panel half as often, and 10 rows are twice 5 instead of 3, 3, 2 and 2. */
 static int CR_NAME(cr_tile_width)(long M, long columns)
 {
     const int two = CR_NAME(cr_tile_sets)[2].height, four = CR_NAME(cr_tile_sets)[4].height;
@@ -4573,8 +4583,8 @@ static int CR_NAME(cr_tile_width)(long M, long columns)
     return width;
 }
 
-/* Sets what the tiles of some columns prefetch: each of `count` tiles its share of the next panel.  A single
- * tile prefetches nothing, since it waits for memory all the time. */
+/* Sets what tiles prefetch: each of `count` tiles in a column its share of the next panel.  A
+ * single tile prefetches nothing, since it waits for memory all the time. */
 CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, long n)
 {
     const long bytes = CR_PANEL * (long)sizeof(float), tiles = count * (CR_PANEL / columns);
@@ -4587,8 +4597,8 @@ CR_INLINE void CR_NAME(v_pace)(struct cr_product *p, long columns, long count, l
     }
 }
 
-/* Computes rows `from` to `to` of some columns, distributed evenly over tiles: 64 rows make
- * tiles of 11 and 10, not five of 12 and one of 4. */
+/* Computes rows `from` to `to` of one column of tiles.  Rows are distributed evenly over tiles: 64
+ * rows make tiles of 11 and 10, not five of 12 and one of 4. */
 CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set *tiles, long from, long to, long n)
 {
     const long rows = to - from, count = (rows + tiles->height - 1) / tiles->height;
@@ -4605,8 +4615,8 @@ CR_INLINE void CR_NAME(v_columns)(struct cr_product *p, const struct cr_tile_set
     }
 }
 
-/* Returns the prefetch distance of a tile of some vectors.  A tile wider than a panel reads two
- * panels side by side; the memory that it reads next lies after both, unless more of k is left. */
+/* Returns the prefetch distance of a tile with a number of vectors.  A tile wider than a panel reads two panels
+ * side by side; the memory that it reads next is behind both, unless more of k is left. */
 CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
 {
     if (vectors * CR_W <= CR_PANEL) {
@@ -4615,9 +4625,9 @@ CR_INLINE long CR_NAME(v_ahead)(const struct cr_product *p, int vectors)
     return p->K * CR_PANEL <= 2 * p->ahead ? 2 * p->panel_stride : p->ahead / 2;
 }
 
-/* Returns the vectors of the next tile, of `left` from column n on.  Widths are as equal as possible, but tiles
- * of vectors of 8 floats do not cross panels, unless they are three vectors wide.  If there are no tiles of one
- * vector, those of two are the narrowest. */
+/* Returns the width of the next tile, given that `left` vectors are left from column n on.  Widths
+ * are as equal as possible, but tiles with vectors of 8 floats do not cross panels, unless they are
+ * three vectors wide.  If there are no tiles of one vector, the narrowest have two. */
 CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
 {
     long tiles = (left + width - 1) / width, room = (CR_PANEL - n % CR_PANEL) / CR_W;
@@ -4629,8 +4639,8 @@ CR_INLINE int CR_NAME(v_width)(int width, long left, long n)
     return CR_NAME(cr_tile_sets)[width].height ? width : 2;
 }
 
-/* Covers the columns from left to right by tiles of nearly equal width.  A single row is too little work to
- * hide the latency of fma, so it uses 8 vectors while there are that many columns. */
+/* Covers the columns from left to right by tiles of nearly equal width.  A single row has too little work to hide
+ * the latency of fma, so it uses tiles of 8 vectors while there are so many columns. */
 static void CR_NAME(v_gemm)(struct cr_product *p)
 {
     int width = CR_NAME(cr_tile_width)(p->M, p->columns), step;
@@ -4654,7 +4664,7 @@ static void CR_NAME(cr_gemm)(long M, long N, long K, const float *a, long rs, lo
     CR_NAME(v_gemm)(&p);
 }
 
-/* Multiplies each row of c by its number in scale, and turns -0 into 0, so that sums never are -0. */
+/* Multiplies each row of c by its number in `scale`, and turns -0 into 0, so that no sum is -0. */
 CR_INLINE void CR_NAME(v_scale_rows)(long M, long N, float *c, long ldc, const float *scale)
 {
     for (long m = 0; m < M; m++) {
@@ -4678,9 +4688,9 @@ static void CR_NAME(cr_gemm_scaled)(long M, long N, long K, const float *a, long
     CR_NAME(v_gemm)(&p);
 }
 
-/* If the band has all columns of all rows, this is gemm.  Otherwise it computes two vectors of columns at a
- * time: first and last are the rows whose band reaches into each.  Rows whose band reaches into only one of
- * them use tiles of one vector, where there are such tiles. */
+/* If the band covers all columns of all rows, this is gemm.  Otherwise computes two vectors of
+ * columns at a time: `first` and `last` are the rows whose band reaches into each of them.  Rows
+ * whose band reaches into only one of them use tiles of one vector, if there are such tiles. */
 static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long rs, long cs, const float *b,
                                   long panel_stride, float *c, long ldc, long begin, long end)
 {
@@ -4712,10 +4722,10 @@ static void CR_NAME(cr_gemm_band)(long M, long N, long K, const float *a, long r
  * softmax.inc - a block of an online softmax, a vector of queries at a time.
  *
  * Queries are columns, so a maximum or a sum over keys runs down the rows, and the lanes of a
- * vector are never folded.
+ * vector are never combined with each other.
  */
 
-/* Returns the largest score of each of n queries, multiplied by factor. */
+/* Returns, for each of n queries, the largest score multiplied by `factor`. */
 CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, float factor)
 {
     VF top[4];
@@ -4736,8 +4746,8 @@ CR_INLINE VF CR_NAME(v_top_score)(long rows, long n, const float *s, long lds, f
     return CR_TOP(CR_TOP(top[0], top[1]), CR_TOP(top[2], top[3])) * v_set1(factor);
 }
 
-/* Updates m and scale by the maxima of a block.  Returns the number to subtract from its scores:
- * the new maximum, or 0 for a query that has seen nothing but -inf. */
+/* Updates m and scale with the maxima of a block.  Returns the number to subtract from its scores:
+ * the new maximum, or 0 for a query all of whose scores so far are -inf. */
 CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
 {
     VF old = CR_NAME(v_load_cut)(m, n);
@@ -4749,7 +4759,7 @@ CR_INLINE VF CR_NAME(v_rescale)(long n, VF top, float *m, float *scale)
     return shift;
 }
 
-/* Computes s = exp(factor s - shift) for some keys, at most CR_BESIDE, and adds them to the
+/* Computes s = exp(factor s - shift) for a few keys, at most CR_BESIDE, and adds the results to the
  * sums. */
 CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, float factor,
                                    VF shift, VF *sum)
@@ -4767,7 +4777,8 @@ CR_INLINE void CR_NAME(v_exp_rows)(const int rows, long n, float *s, long lds, f
     }
 }
 
-/* Applies exp to all keys of a block; returns the sums, by lanes of keys as in a row reduction. */
+/* Computes exp for all keys of a block; returns the sums, added up in lanes of keys like a row
+ * reduction. */
 CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float factor, VF shift)
 {
     VF lane[CR_LANES];
@@ -4799,7 +4810,7 @@ CR_INLINE VF CR_NAME(v_exp_sum)(long rows, long n, float *s, long lds, float fac
     return lane[0];
 }
 
-/* Computes softmax_block for n queries, at most as many as a vector has floats. */
+/* Computes softmax_block for n queries, at most one vector of them. */
 CR_INLINE void CR_NAME(v_softmax)(long rows, long n, float *s, long lds, float factor, float *m,
                                   float *l, float *scale)
 {

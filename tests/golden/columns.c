@@ -123,8 +123,8 @@ static void k4_row(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 1312; /* for each thread */
     float *const scratch = arena + 0;
@@ -134,7 +134,7 @@ int columns_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     float *const out_largest = outputs[1]; /* largest[3, 1, 40] */
     float *const out_middle = outputs[2]; /* middle[3, 1, 40] */
     float *const out_row = outputs[3]; /* row[1, 40] */
-    (void)weights, (void)inputs;
+    (void)weights;
     {
         const struct k1_args args = {
             .rt = rt,

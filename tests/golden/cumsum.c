@@ -144,8 +144,8 @@ static void k6_i(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 48; /* for each thread */
     float *const scratch = arena + 14016;
@@ -153,7 +153,7 @@ int cumsum_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
     float *const out_g = outputs[0]; /* g[2, 5, 700] */
     int *const out_i = outputs[1]; /* i[5, 9] */
     float *const out_y = outputs[2]; /* y[2, 5, 700] */
-    (void)weights, (void)inputs;
+    (void)weights;
     {
         const struct k1_args args = {
             .rt = rt,

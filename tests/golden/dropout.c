@@ -156,8 +156,8 @@ static void k6_d_w(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 384; /* for each thread */
     float *const scratch = arena + 96;
@@ -165,7 +165,6 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     const int *const in_step = inputs[1]; /* step[] */
     float *const out_w = outputs[0]; /* w[8, 5] */
     float *const out_y = outputs[1]; /* y[2, 3, 5] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
@@ -180,7 +179,7 @@ int dropout_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
             .rt = rt,
             .k1_dropout_ge = arena, /* dropout.ge[2, 3, 5] */
             .x = in_x, /* x[2, 3, 8] */
-            .w = weights, /* w[8, 32], whole panels */
+            .w = weights, /* w[8, 5], packed */
             .out = arena + 32, /* dropout.where[2, 3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_dropout_where, &args, scratch, scratch_floats);

@@ -95,21 +95,20 @@ static void k4_loss(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs of both. */
-int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 256; /* for each thread */
     float *const scratch = arena + 256;
     const float *const in_x = inputs[0]; /* x[8, 32] */
     float *const out_both_loss = outputs[0]; /* both.loss[] */
     float *const out_both_y = outputs[1]; /* both.y[8, 32] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in_x, /* x[8, 32] */
-            .encoder_weight = weights + 16, /* encoder.weight[32, 32], whole panels */
+            .encoder_weight = weights + 16, /* encoder.weight[32, 4], packed */
             .out = arena, /* entries.maximum[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);
@@ -119,7 +118,7 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
             .k1_entries_maximum = arena, /* entries.maximum[8, 4] */
-            .decoder_weight = weights + 1072, /* decoder.weight[4, 32], whole panels */
+            .decoder_weight = weights + 1072, /* decoder.weight[4, 32], packed */
             .out = out_both_y, /* decoder_2[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
@@ -145,20 +144,19 @@ int entries_both_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
 }
 
 /* Computes the outputs of decode. */
-int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 0; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in_code = inputs[1]; /* code[8, 4] */
     float *const out_decode_y = outputs[2]; /* decode.y[8, 32] */
-    (void)weights, (void)inputs;
     {
         const struct k2_args args = {
             .rt = rt,
             .decoder_bias = weights + 1040, /* decoder.bias[32] */
             .k1_entries_maximum = in_code, /* code[8, 4] */
-            .decoder_weight = weights + 1072, /* decoder.weight[4, 32], whole panels */
+            .decoder_weight = weights + 1072, /* decoder.weight[4, 32], packed */
             .out = out_decode_y, /* decoder[8, 32] */
         };
         rt->parallel(pool, 1, 1, k2_decoder_2, &args, scratch, scratch_floats);
@@ -167,20 +165,19 @@ int entries_decode_execute(const struct cr_runtime *rt, struct cr_pool *pool, co
 }
 
 /* Computes the outputs of encode. */
-int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int entries_encode_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 0; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in_x = inputs[0]; /* x[8, 32] */
     float *const out_encode_z = outputs[3]; /* encode.z[8, 4] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .encoder_bias = weights, /* encoder.bias[4] */
             .x = in_x, /* x[8, 32] */
-            .encoder_weight = weights + 16, /* encoder.weight[32, 32], whole panels */
+            .encoder_weight = weights + 16, /* encoder.weight[32, 4], packed */
             .out = out_encode_z, /* z[8, 4] */
         };
         rt->parallel(pool, 1, 1, k1_entries_maximum, &args, scratch, scratch_floats);

@@ -30,14 +30,13 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int gather_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int gather_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 80; /* for each thread */
     float *const scratch = arena + 0;
     const int *const in_tokens = inputs[0]; /* tokens[2, 5] */
     float *const out_y = outputs[0]; /* y[2, 5, 6] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,

@@ -277,8 +277,8 @@ static void k10_d_h_0_fc(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 768; /* for each thread */
     float *const scratch = arena + 864;
@@ -291,16 +291,15 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     float *const out_h_2_fc_weight = outputs[5]; /* h.#.fc.weight[8, 8] */
     float *const out_h_5_fc_bias = outputs[10]; /* h.#.fc.bias[8] */
     float *const out_y = outputs[12]; /* y[6, 8] */
-    (void)weights, (void)inputs;
-    for (long layer = 0; layer < 6; layer++) {
+    for (long layer = 0; layer < 6; layer++) { /* h.# */
         const float *const layer_weights = weights + layer * 272;
         float *const layer_arena = arena + layer * 144;
         {
             const struct k1_args args = {
                 .rt = rt,
                 .h_fc_bias = layer_weights, /* h.#.fc.bias[8] */
-                .x = layer == 0 ? in_x : layer_arena - 48, /* x[6, 8] */
-                .h_fc_weight = layer_weights + 16, /* h.#.fc.weight[8, 32], whole panels */
+                .x = layer == 0 ? in_x : layer_arena - 48, /* x, then h.#[6, 8] */
+                .h_fc_weight = layer_weights + 16, /* h.#.fc.weight[8, 8], packed */
                 .out = layer_arena, /* h.#.fc[6, 8] */
             };
             rt->parallel(pool, 1, 1, k1_h_fc, &args, scratch, scratch_floats);
@@ -317,7 +316,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k3_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in_x : layer_arena - 48, /* x[6, 8] */
+                .x = layer == 0 ? in_x : layer_arena - 48, /* x, then h.#[6, 8] */
                 .k2_h_ge = layer_arena + 48, /* h.#.ge[6, 8] */
                 .h_fc = layer_arena, /* h.#.fc[6, 8] */
                 .out = layer == 5 ? out_y : layer_arena + 96, /* h.#[6, 8] */
@@ -348,12 +347,12 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .rt = rt,
             .h = out_y, /* h.#[6, 8] */
             .d_h_fc = arena + 816, /* gradient of h.#.fc[6, 8] */
-            .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 32], whole panels */
+            .h_fc_weight = weights + 1632, /* h.#.fc.weight[8, 8], packed */
             .out = arena + 720, /* gradient of h.#[6, 8] */
         };
         rt->parallel(pool, 1, 1, k6_d_h_4, &args, scratch, scratch_floats);
     }
-    for (long layer = 4; layer >= 2; layer--) {
+    for (long layer = 4; layer >= 2; layer--) { /* h.# */
         float *const layer_arena = arena + layer * 144;
         {
             const struct k7_args args = {
@@ -387,7 +386,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .rt = rt,
                 .d_h = arena + 720, /* gradient of h.#[6, 8] */
                 .d_h_fc = arena + 672, /* gradient of h.#.fc[6, 8] */
-                .h_fc_weight = weights + 2912 - layer * 256, /* h.#.fc.weight[8, 32], whole panels */
+                .h_fc_weight = weights + 2912 - layer * 256, /* h.#.fc.weight[8, 8], packed */
                 .out = arena + 720, /* gradient of h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k9_d_h, &args, scratch, scratch_floats);
@@ -436,7 +435,7 @@ int grad_layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .d_h = arena + 720, /* gradient of h.#[6, 8] */
             .h_fc = arena, /* h.#.fc[6, 8] */
             .d_h_fc = arena + 240, /* gradient of h.#.fc[6, 8] */
-            .h_fc_weight = weights + 2656, /* h.#.fc.weight[8, 32], whole panels */
+            .h_fc_weight = weights + 2656, /* h.#.fc.weight[8, 8], packed */
             .out = arena + 720, /* gradient of h.#.fc[6, 8] */
         };
         rt->parallel(pool, 1, 1, k10_d_h_0_fc, &args, scratch, scratch_floats);

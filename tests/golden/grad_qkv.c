@@ -279,8 +279,8 @@ static void k6_d_x(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 15424; /* for each thread */
     float *const scratch = arena + 26112;
@@ -288,12 +288,11 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
     const float *const in_g = inputs[1]; /* g[2, 150, 12] */
     float *const out_dx = outputs[0]; /* dx[2, 150, 12] */
     float *const out_y = outputs[1]; /* y[2, 150, 12] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .x = in_x, /* x[2, 150, 12] */
-            .qkv_weight = weights, /* qkv.weight[12, 64], whole panels */
+            .qkv_weight = weights, /* qkv.weight[12, 36], packed */
             .out = arena, /* qkv[2, 150, 36] */
         };
         rt->parallel(pool, 4, 4, k1_qkv, &args, scratch, scratch_floats);
@@ -310,7 +309,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k3_args args = {
             .rt = rt,
             .y = arena + 10800, /* y[2, 150, 12] */
-            .out_weight = weights + 768, /* out.weight[12, 32], whole panels */
+            .out_weight = weights + 768, /* out.weight[12, 12], packed */
             .out = out_y, /* out[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
@@ -319,7 +318,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k3_args args = {
             .rt = rt,
             .y = in_g, /* g[2, 150, 12] */
-            .out_weight = weights + 1152, /* out.weight[12, 32], whole panels */
+            .out_weight = weights + 1152, /* out.weight[12, 12], packed */
             .out = arena + 21600, /* gradient of y[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k3_out, &args, scratch, scratch_floats);
@@ -347,7 +346,7 @@ int grad_qkv_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
         const struct k6_args args = {
             .rt = rt,
             .d_qkv = arena + 10800, /* gradient of qkv[2, 150, 36] */
-            .qkv_weight = weights + 1536, /* qkv.weight[36, 32], whole panels */
+            .qkv_weight = weights + 1536, /* qkv.weight[36, 12], packed */
             .out = out_dx, /* gradient of x[2, 150, 12] */
         };
         rt->parallel(pool, 2, 2, k6_d_x, &args, scratch, scratch_floats);

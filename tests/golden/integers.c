@@ -130,8 +130,8 @@ static void k5_scaled(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 128; /* for each thread */
     float *const scratch = arena + 0;
@@ -143,7 +143,7 @@ int integers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
     int *const out_first = outputs[2]; /* first[9, 1] */
     int *const out_rows = outputs[3]; /* rows[6, 5] */
     float *const out_scaled = outputs[4]; /* scaled[9, 5] */
-    (void)weights, (void)inputs;
+    (void)weights;
     {
         const struct k1_args args = {
             .rt = rt,

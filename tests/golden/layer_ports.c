@@ -67,8 +67,8 @@ static void k3_next_s1(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 64; /* for each thread */
     float *const scratch = arena + 64;
@@ -76,16 +76,15 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     const float *const in_c3 = inputs[5]; /* c3[4, 4] */
     float *const state_s3 = (void *)inputs[6]; /* s3[4, 4] */
     float *const out_y3 = outputs[2]; /* y3[4, 4] */
-    (void)weights, (void)inputs;
     for (long layer = 0; layer < 2; layer++) {
         const float *const layer_weights = weights + layer * 128;
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = inputs[1 + layer * 2], /* c1[4, 4] */
-                .s1 = (void *)inputs[2 + layer * 2], /* s1[4, 4] */
-                .x = layer == 0 ? in_x : arena + 48, /* x[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32], whole panels */
+                .c1 = inputs[1 + layer * 2], /* c1, then c2[4, 4] */
+                .s1 = (void *)inputs[2 + layer * 2], /* s1, then s2[4, 4] */
+                .x = layer == 0 ? in_x : arena + 48, /* x, then layer_ports.copy[1, 4] */
+                .w1 = layer_weights, /* w1, then w2[4, 4], packed */
                 .out = arena, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -93,10 +92,10 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = (const float *)inputs[1 + layer * 2] + 4, /* c1[4, 4] */
-                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4, /* s1[4, 4] */
+                .c1 = (const float *)inputs[1 + layer * 2] + 4, /* c1, then c2[4, 4] */
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 4, /* s1, then s2[4, 4] */
                 .x = arena, /* layer_ports.copy[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32], whole panels */
+                .w1 = layer_weights, /* w1, then w2[4, 4], packed */
                 .out = arena + 16, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -104,10 +103,10 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = (const float *)inputs[1 + layer * 2] + 8, /* c1[4, 4] */
-                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8, /* s1[4, 4] */
+                .c1 = (const float *)inputs[1 + layer * 2] + 8, /* c1, then c2[4, 4] */
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 8, /* s1, then s2[4, 4] */
                 .x = arena + 16, /* layer_ports.copy[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32], whole panels */
+                .w1 = layer_weights, /* w1, then w2[4, 4], packed */
                 .out = arena + 32, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -115,10 +114,10 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k1_args args = {
                 .rt = rt,
-                .c1 = (const float *)inputs[1 + layer * 2] + 12, /* c1[4, 4] */
-                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12, /* s1[4, 4] */
+                .c1 = (const float *)inputs[1 + layer * 2] + 12, /* c1, then c2[4, 4] */
+                .s1 = (const float *)(void *)inputs[2 + layer * 2] + 12, /* s1, then s2[4, 4] */
                 .x = arena + 32, /* layer_ports.copy[1, 4] */
-                .w1 = layer_weights, /* w1[4, 32], whole panels */
+                .w1 = layer_weights, /* w1, then w2[4, 4], packed */
                 .out = arena + 48, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -127,7 +126,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k2_args args = {
                 .rt = rt,
                 .k1_layer_ports_copy = arena, /* layer_ports.copy[1, 4] */
-                .out = outputs[layer], /* y1[4, 4] */
+                .out = outputs[layer], /* y1, then y2[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
@@ -135,7 +134,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k2_args args = {
                 .rt = rt,
                 .k1_layer_ports_copy = arena + 16, /* layer_ports.copy[1, 4] */
-                .out = (float *)outputs[layer] + 4, /* y1[4, 4] */
+                .out = (float *)outputs[layer] + 4, /* y1, then y2[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
@@ -143,7 +142,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k2_args args = {
                 .rt = rt,
                 .k1_layer_ports_copy = arena + 32, /* layer_ports.copy[1, 4] */
-                .out = (float *)outputs[layer] + 8, /* y1[4, 4] */
+                .out = (float *)outputs[layer] + 8, /* y1, then y2[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
@@ -151,7 +150,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             const struct k2_args args = {
                 .rt = rt,
                 .k1_layer_ports_copy = arena + 48, /* layer_ports.copy[1, 4] */
-                .out = (float *)outputs[layer] + 12, /* y1[4, 4] */
+                .out = (float *)outputs[layer] + 12, /* y1, then y2[4, 4] */
             };
             rt->parallel(pool, 1, 1, k2_layer_ports_copy, &args, scratch, scratch_floats);
         }
@@ -164,7 +163,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
                 .c1 = in_c3 + layer * 4, /* c3[4, 4] */
                 .s1 = state_s3 + layer * 4, /* s3[4, 4] */
                 .x = arena + (const long[]){48, 0, 16}[layer], /* layer_ports.copy[1, 4] */
-                .w1 = weights + 256, /* w3[4, 32], whole panels */
+                .w1 = weights + 256, /* w3[4, 4], packed */
                 .out = layer_arena, /* layer_ports.copy[1, 4] */
             };
             rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -187,7 +186,7 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
             .c1 = in_c3 + 12, /* c3[4, 4] */
             .s1 = state_s3 + 12, /* s3[4, 4] */
             .x = arena + 32, /* layer_ports.copy[1, 4] */
-            .w1 = weights + 256, /* w3[4, 32], whole panels */
+            .w1 = weights + 256, /* w3[4, 4], packed */
             .out = out_y3 + 12, /* y3[4, 4] */
         };
         rt->parallel(pool, 1, 1, k1_layer_ports_copy, &args, scratch, scratch_floats);
@@ -196,8 +195,8 @@ int layer_ports_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k3_args args = {
                 .rt = rt,
-                .c1 = inputs[1 + layer * 2], /* c1[4, 4] */
-                .out = (void *)inputs[2 + layer * 2], /* next s1[4, 4] */
+                .c1 = inputs[1 + layer * 2], /* c1, then c2[4, 4] */
+                .out = (void *)inputs[2 + layer * 2], /* next s1, then next s2[4, 4] */
             };
             rt->parallel(pool, 1, 1, k3_next_s1, &args, scratch, scratch_floats);
         }

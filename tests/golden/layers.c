@@ -71,24 +71,23 @@ static void k2_h(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 192; /* for each thread */
     float *const scratch = arena + 144;
     const float *const in_x = inputs[0]; /* x[6, 8] */
     float *const out_y = outputs[0]; /* y[6, 8] */
-    (void)weights, (void)inputs;
-    for (long layer = 0; layer < 4; layer++) {
+    for (long layer = 0; layer < 4; layer++) { /* h.# */
         const float *const layer_weights = weights + layer * 832;
         {
             const struct k1_args args = {
                 .rt = rt,
                 .h_in_bias = layer_weights, /* h.#.in.bias[16] */
-                .x = layer == 0 ? in_x : arena + 96, /* x[6, 8] */
+                .x = layer == 0 ? in_x : arena + 96, /* x, then h.#[6, 8] */
                 .h_norm_weight = layer_weights + 16, /* h.#.norm.weight[8] */
                 .h_norm_bias = layer_weights + 32, /* h.#.norm.bias[8] */
-                .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 32], whole panels */
+                .h_in_weight = layer_weights + 48, /* h.#.in.weight[8, 16], packed */
                 .out = arena, /* h.#.maximum[6, 16] */
             };
             rt->parallel(pool, 1, 1, k1_h_maximum, &args, scratch, scratch_floats);
@@ -96,10 +95,10 @@ int layers_execute(const struct cr_runtime *rt, struct cr_pool *pool, const floa
         {
             const struct k2_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in_x : arena + 96, /* x[6, 8] */
+                .x = layer == 0 ? in_x : arena + 96, /* x, then h.#[6, 8] */
                 .h_out_bias = layer_weights + 304, /* h.#.out.bias[8] */
                 .k1_h_maximum = arena, /* h.#.maximum[6, 16] */
-                .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 32], whole panels */
+                .h_out_weight = layer_weights + 320, /* h.#.out.weight[16, 8], packed */
                 .out = layer == 3 ? out_y : arena + 96, /* h.#[6, 8] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);

@@ -39,8 +39,8 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 8192; /* for each thread */
     float *const scratch = arena + 0;
@@ -49,12 +49,11 @@ int length_rows_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     const long length_n = *(const int *)inputs[0]; /* n */
     if (length_n < 1 || length_n > 512)
         return 1;
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .x = in_x, /* x[n, 64] */
-            .w = weights, /* w[64, 64], whole panels */
+            .w = weights, /* w[64, 48], packed */
             .n = length_n,
             .out = out_y, /* y[n, 48] */
         };

@@ -24,20 +24,19 @@ static void k1_y(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int linear_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int linear_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 0; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in_x = inputs[0]; /* x[5, 3] */
     float *const out_y = outputs[0]; /* y[5, 4] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .fc_bias = weights, /* fc.bias[4] */
             .x = in_x, /* x[5, 3] */
-            .fc_weight = weights + 16, /* fc.weight[3, 32], whole panels */
+            .fc_weight = weights + 16, /* fc.weight[3, 4], packed */
             .out = out_y, /* y[5, 4] */
         };
         rt->parallel(pool, 1, 1, k1_y, &args, scratch, scratch_floats);

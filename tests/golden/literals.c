@@ -106,15 +106,14 @@ static void k4_t(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 256; /* for each thread */
     float *const scratch = arena + 32;
     const float *const in_x = inputs[0]; /* x[4, 3] */
     float *const out_t = outputs[0]; /* t[2, 3] */
     float *const out_y = outputs[1]; /* y[4, 3] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
@@ -122,19 +121,19 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .x = in_x, /* x[4, 3] */
             .v2_literal = literal0, /* literal[2, 3] */
             .v3_literal = literal2, /* literal[4] */
-            .h_w = weights, /* h.#.w[3, 32], whole panels */
+            .h_w = weights, /* h.#.w[3, 3], packed */
             .out = arena + 16, /* h.#[4, 3] */
         };
         rt->parallel(pool, 1, 1, k1_h_1, &args, scratch, scratch_floats);
     }
-    for (long layer = 0; layer < 4; layer++) {
+    for (long layer = 0; layer < 4; layer++) { /* h.# */
         const float *const layer_weights = weights + layer * 96;
         {
             const struct k2_args args = {
                 .rt = rt,
                 .literal = literals[4 + layer], /* literal[3] */
                 .h = arena + (layer % 2 ? 0 : 16), /* h.#[4, 3] */
-                .h_w = layer_weights + 96, /* h.#.w[3, 32], whole panels */
+                .h_w = layer_weights + 96, /* h.#.w[3, 3], packed */
                 .out = arena + (layer % 2 ? 16 : 0), /* h.#[4, 3] */
             };
             rt->parallel(pool, 1, 1, k2_h, &args, scratch, scratch_floats);
@@ -147,7 +146,7 @@ int literals_execute(const struct cr_runtime *rt, struct cr_pool *pool, const fl
             .v1_literal = literal8, /* literal[3] */
             .v2_literal = literal9, /* literal[3] */
             .h = arena + 16, /* h.#[4, 3] */
-            .h_w = weights + 480, /* h.#.w[3, 32], whole panels */
+            .h_w = weights + 480, /* h.#.w[3, 3], packed */
             .out = out_y, /* y[4, 3] */
         };
         rt->parallel(pool, 1, 1, k3_y, &args, scratch, scratch_floats);

@@ -121,14 +121,13 @@ static void k5_recurrence_tanh_3x1x5(const void *args, long begin, long end, flo
 }
 
 /* Computes the outputs. */
-int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 208; /* for each thread */
     float *const scratch = arena + 128;
     const float *const in_x = inputs[0]; /* x[3, 8, 4] */
     float *const out_y = outputs[0]; /* y[3, 8, 5] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
@@ -141,7 +140,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
         const struct k2_args args = {
             .rt = rt,
             .k1_recurrence_sum = arena, /* recurrence.sum[3, 1] */
-            .w = weights, /* w[5, 32], whole panels */
+            .w = weights, /* w[5, 5], packed */
             .out = arena + 112, /* recurrence.tanh_3x5[3, 5] */
         };
         rt->parallel(pool, 1, 1, k2_recurrence_tanh_3x5, &args, scratch, scratch_floats);
@@ -161,7 +160,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
                 .rt = rt,
                 .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
                 .k2_recurrence_tanh_3x5 = layer == 0 ? arena + 112 : layer_arena - 16, /* recurrence.tanh_3x5[3, 5] */
-                .w = weights, /* w[5, 32], whole panels */
+                .w = weights, /* w[5, 5], packed */
                 .out = layer_arena, /* recurrence.tanh_3x5[3, 5] */
             };
             rt->parallel(pool, 1, 1, k3_recurrence_tanh_3x5, &args, scratch, scratch_floats);
@@ -190,7 +189,7 @@ int recurrence_execute(const struct cr_runtime *rt, struct cr_pool *pool, const 
             .rt = rt,
             .k1_recurrence_sum = arena + 96, /* recurrence.sum[3, 1] */
             .k3_recurrence_tanh_3x5 = arena + 80, /* recurrence.tanh_3x5[3, 5] */
-            .w = weights, /* w[5, 32], whole panels */
+            .w = weights, /* w[5, 5], packed */
             .out = out_y, /* y[3, 8, 5] */
         };
         rt->parallel(pool, 1, 1, k5_recurrence_tanh_3x1x5, &args, scratch, scratch_floats);

@@ -53,14 +53,13 @@ static void k2_d_wte(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int scatter_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 128; /* for each thread */
     float *const scratch = arena + 64;
     const int *const in_tokens = inputs[0]; /* tokens[2, 5] */
     float *const out_wte = outputs[0]; /* wte[11, 6] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,

@@ -154,8 +154,8 @@ static void k3_next_at(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 8768; /* for each thread */
     float *const scratch = arena + 0;
@@ -170,7 +170,7 @@ int shared_heads_execute(const struct cr_runtime *rt, struct cr_pool *pool, cons
     const long length_n = *(const int *)inputs[0]; /* n */
     if (length_n < 1 || length_n > 40)
         return 1;
-    (void)weights, (void)inputs;
+    (void)weights;
     {
         const struct k1_args args = {
             .rt = rt,

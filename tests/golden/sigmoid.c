@@ -29,8 +29,8 @@ static void k1_both(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 32; /* for each thread */
     float *const scratch = arena + 0;
@@ -38,7 +38,7 @@ int sigmoid_execute(const struct cr_runtime *rt, struct cr_pool *pool, const flo
     float *const out_both = outputs[0]; /* both[4, 8] */
     float *const out_gelu = outputs[1]; /* gelu[4, 8] */
     float *const out_silu = outputs[2]; /* silu[4, 8] */
-    (void)weights, (void)inputs;
+    (void)weights;
     {
         const struct k1_args args = {
             .rt = rt,

@@ -91,8 +91,8 @@ static void k4_scores(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 256; /* for each thread */
     float *const scratch = arena + 16;
@@ -100,12 +100,11 @@ int model_state_cache_execute(const struct cr_runtime *rt, struct cr_pool *pool,
     int *const state_at = (void *)inputs[1]; /* at[] */
     float *const state_keys = (void *)inputs[2]; /* keys[16, 8] */
     float *const out_scores = outputs[0]; /* scores[2, 16] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
             .x = in_x, /* x[2, 8] */
-            .wk = weights, /* wk[8, 32], whole panels */
+            .wk = weights, /* wk[8, 8], packed */
             .out = arena, /* state_cache[2, 8] */
         };
         rt->parallel(pool, 1, 1, k1_state_cache, &args, scratch, scratch_floats);

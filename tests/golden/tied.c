@@ -111,8 +111,8 @@ static void k5_places(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 64; /* for each thread */
     float *const scratch = arena + 16;
@@ -121,11 +121,10 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
     float *const out_logits = outputs[1]; /* logits[2, 5, 70] */
     float *const out_places = outputs[2]; /* places[5, 6] */
     float *const out_x = outputs[3]; /* x[2, 5, 6] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
-            .wte = weights + 32, /* wte[6, 96], whole panels */
+            .wte = weights + 32, /* wte[70, 6], packed */
             .ids = in_ids, /* ids[2, 5] */
             .out = out_x, /* x[2, 5, 6] */
         };
@@ -143,7 +142,7 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
         const struct k3_args args = {
             .rt = rt,
             .k1_x = out_x, /* x[2, 5, 6] */
-            .wte = weights + 32, /* wte[6, 96], whole panels */
+            .wte = weights + 32, /* wte[6, 70], packed */
             .out = out_logits, /* logits[2, 5, 70] */
         };
         rt->parallel(pool, 1, 1, k3_logits, &args, scratch, scratch_floats);
@@ -161,7 +160,7 @@ int tied_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float 
             .rt = rt,
             .k4_tied = arena, /* tied[6, 1] */
             .k2_at = out_at, /* at[5, 5] */
-            .wpe = weights + 608, /* wpe[5, 32], whole panels */
+            .wpe = weights + 608, /* wpe[5, 6], packed */
             .out = out_places, /* places[5, 6] */
         };
         rt->parallel(pool, 1, 1, k5_places, &args, scratch, scratch_floats);

@@ -50,8 +50,8 @@ static void k2_two_carries_add(const void *args, long begin, long end, float *sc
 }
 
 /* Computes the outputs. */
-int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 128; /* for each thread */
     float *const scratch = arena + 96;
@@ -59,15 +59,14 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
     const float *const in_memory = inputs[1]; /* memory[4, 8] */
     float *const out_memory = outputs[0]; /* memory[4, 8] */
     float *const out_x = outputs[1]; /* x[4, 8] */
-    (void)weights, (void)inputs;
     for (long layer = 0; layer < 4; layer++) {
         const float *const layer_weights = weights + layer * 256;
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in_x : arena + (layer % 2 ? 0 : 32), /* x[4, 8] */
-                .memory = layer == 0 ? in_memory : arena + 64, /* memory[4, 8] */
-                .shared = weights, /* shared[8, 32], whole panels */
+                .x = layer == 0 ? in_x : arena + (layer % 2 ? 0 : 32), /* x, then two_carries.tanh[4, 8] */
+                .memory = layer == 0 ? in_memory : arena + 64, /* memory, then two_carries.add[4, 8] */
+                .shared = weights, /* shared[8, 8], packed */
                 .out = layer == 3 ? out_x : arena + (layer % 2 ? 32 : 0), /* two_carries.tanh[4, 8] */
             };
             rt->parallel(pool, 1, 1, k1_two_carries_tanh, &args, scratch, scratch_floats);
@@ -75,9 +74,9 @@ int two_carries_execute(const struct cr_runtime *rt, struct cr_pool *pool, const
         {
             const struct k2_args args = {
                 .rt = rt,
-                .memory = layer == 0 ? in_memory : arena + 64, /* memory[4, 8] */
+                .memory = layer == 0 ? in_memory : arena + 64, /* memory, then two_carries.add[4, 8] */
                 .k1_two_carries_tanh = layer == 3 ? out_x : arena + (layer % 2 ? 32 : 0), /* two_carries.tanh[4, 8] */
-                .own = layer_weights + 256, /* own.#[8, 32], whole panels */
+                .own = layer_weights + 256, /* own.#[8, 8], packed */
                 .out = layer == 3 ? out_memory : arena + 64, /* two_carries.add[4, 8] */
             };
             rt->parallel(pool, 1, 1, k2_two_carries_add, &args, scratch, scratch_floats);

@@ -47,22 +47,21 @@ static void k2_b(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int uneven_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 192; /* for each thread */
     float *const scratch = arena + 64;
     const float *const in_x = inputs[0]; /* x[3, 8] */
     float *const out_b = outputs[0]; /* b[8] */
     float *const out_y = outputs[1]; /* y[3, 8] */
-    (void)weights, (void)inputs;
     for (long layer = 0; layer < 4; layer++) {
         {
             const struct k1_args args = {
                 .rt = rt,
-                .x = layer == 0 ? in_x : arena + (layer % 2 ? 0 : 32), /* x[3, 8] */
+                .x = layer == 0 ? in_x : arena + (layer % 2 ? 0 : 32), /* x, then uneven[3, 8] */
                 .b = weights + (const long[]){16, 288, 0, 816}[layer], /* b.#[8] */
-                .w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 32], whole panels */
+                .w = weights + (const long[]){32, 304, 560, 832}[layer], /* w.#[8, 8], packed */
                 .out = layer == 3 ? out_y : arena + (layer % 2 ? 32 : 0), /* uneven[3, 8] */
             };
             rt->parallel(pool, 1, 1, k1_uneven, &args, scratch, scratch_floats);

@@ -54,15 +54,14 @@ static void k2_short(const void *args, long begin, long end, float *scratch)
 }
 
 /* Computes the outputs. */
-int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool, const float *weights,
-    const void *const *inputs, void *const *outputs, float *arena)
+int weight_gradient_execute(const struct cr_runtime *rt, struct cr_pool *pool,
+    const float *weights, const void *const *inputs, void *const *outputs, float *arena)
 {
     const long scratch_floats = 203872; /* for each thread */
     float *const scratch = arena + 0;
     const float *const in_dy = inputs[0]; /* dy[1100, 100] */
     float *const out_dw = outputs[0]; /* dw[70, 100] */
     float *const out_short = outputs[1]; /* short[70, 100] */
-    (void)weights, (void)inputs;
     {
         const struct k1_args args = {
             .rt = rt,
