@@ -131,7 +131,7 @@ refused amx,plain,avx512 'amx without vnni'
 report $? "emit --generate"
 count 4 ' * out[B, NUM_KEY_VALUE_HEADS, CHUNK, HEAD_DIM / 2]' "$T/fables.c"
 count 3 ' * out[B, NUM_KEY_VALUE_HEADS, 1, T, HEAD_DIM]' "$T/fables.c"
-count 1 '        const long head = item / 2 % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/fables.c"
+count 1 '        const long head = item / K12_PARTS_OF_QUERIES % (NUM_ATTENTION_HEADS / NUM_KEY_VALUE_HEADS);' "$T/fables.c"
 count 0 ' * out[B, B' "$T/fables.c"
 
 # If heads share keys and values, the number of heads in a group is a quotient of names, and so is the stride of

@@ -208,7 +208,7 @@ static void print_slots(struct cr_text *t, const struct cr_function *f)
 /* Declares the names of the sizes of tiles that a function's text, or its number of items, uses. */
 static void print_tiles(struct cr_text *t, const struct cr_function *f, const char *text)
 {
-    struct cr_text items = {0};
+    struct cr_text items = {0}, line = {0};
     char name[CR_SIZE_NAME];
     bool levels[2] = {false, false}, any = false;
     cr_emit_items(&items, f);
@@ -218,13 +218,16 @@ static void print_tiles(struct cr_text *t, const struct cr_function *f, const ch
         cr_put_kernel_number(name, sizeof name, f->sizes->names[CR_NAME_TILES + i].text, f->number);
         if (!cr_has_identifier(text, name) && !cr_has_identifier(items.data, name))
             continue;
-        cr_put(t, "%s%s = %lld", any ? ", " : "enum { ", name, (long long)f->tiles[i]);
-        levels[i % CR_TILE_LEVELS > 0] = any = true;
+        cr_put(&line, "%s%s = %lld", any ? ", " : "enum { ", name, (long long)f->tiles[i]);
+        levels[i % CR_TILE_LEVELS > 0 && i % CR_TILE_LEVELS < CR_TILE_PARTS] = any = true;
     }
     if (any)
-        cr_put(t, " }; /* of %s */\n", !levels[1] ? "an item" : levels[0] ? "an item, and of a step of its loops"
-                                                                        : "a step of its loops");
+        cr_put_line(t, 0, "%s }; /* of %s */", line.data,
+                    !levels[1]  ? "an item"
+                    : levels[0] ? "an item, and of a step of its loops"
+                                : "a step of its loops");
     free(items.data);
+    free(line.data);
 }
 
 static void print_definition(struct cr_text *text, const struct cr_function *f, struct cr_span *statements)

@@ -11,7 +11,7 @@
 
 /* By cr_tile_axis, and by level: the parts of the names of the sizes of tiles. */
 static const char *const axes[] = {"ROWS", "COLUMNS", "QUERIES", "KEYS", "HEADS", "DEPTH"};
-static const char *const levels[] = {"", "STEP_", "PART_"};
+static const char *const levels[] = {"", "STEP_", "PART_", "PARTS_OF_"};
 
 struct cr_named_sizes *cr_named_sizes_new(void)
 {

@@ -14,7 +14,7 @@
 
 /* Limits of a table: the names, of which at most CR_MAX_OPTION_NAMES are not names of sums; the
  * bytes of a name and of the text of a sum. */
-enum { CR_MAX_SIZE_NAMES = 58, CR_MAX_OPTION_NAMES = 42, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
+enum { CR_MAX_SIZE_NAMES = 64, CR_MAX_OPTION_NAMES = 48, CR_SIZE_NAME = 64, CR_SIZE_SUM = 160 };
 
 /* The name of the head dimension, unless an option has this name. */
 #define CR_HEAD_DIM "HEAD_DIM"
@@ -30,8 +30,9 @@ enum cr_tile_axis {
     CR_TILE_AXES
 };
 
-/* The size of a tile: of an item, of a step of a loop inside it, of a step of another such loop. */
-enum { CR_TILE_LEVELS = 3, CR_TILE_NAMES = CR_TILE_AXES * CR_TILE_LEVELS };
+/* The size of a tile: of an item, of a step of a loop inside it, of a step of another such loop; and how many items
+ * have parts of the axis. */
+enum { CR_TILE_PARTS = 3, CR_TILE_LEVELS, CR_TILE_NAMES = CR_TILE_AXES * CR_TILE_LEVELS };
 
 /*
  * The names that every table has: CR_PANEL, the columns of a packed panel (an enumerator of

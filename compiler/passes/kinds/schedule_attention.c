@@ -820,6 +820,7 @@ int64_t cr_schedule_attention(struct cr_builder *b)
     take_scratch(b, &s);
     if (s.members > 1 && !s.many)
         return schedule_members(b, &s);
+    cr_parts_size(b, CR_TILE_QUERIES, s.chunks);
     cr_begin_items(b, s.chunks);
     struct cr_share i = cr_let_share(b, "query0", "query1", 1, s.chunks, s.chunk, cr_size(b, b->k->row));
     cr_let_shift(b, &s.v);

@@ -42,6 +42,7 @@ void cr_cut_calls(struct cr_gemm_loops *s, const struct cr_target *target, int64
 void cr_begin_gemm_items(struct cr_builder *b, const struct cr_gemm_loops *s,
                          struct cr_gemm_vars *v)
 {
+    cr_parts_size(b, CR_TILE_COLUMNS, s->groups);
     cr_begin_items(b, s->blocks * s->groups);
     v->i_part = cr_let_share(b, "row0", "row1", s->groups, s->blocks, s->block,
                              cr_size(b, b->k->row));

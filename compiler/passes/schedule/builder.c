@@ -31,21 +31,33 @@ cr_expr cr_number(struct cr_builder *b, int64_t number)
     return cr_named_number(b, number, 0);
 }
 
+/* Gives a name of a tile its value in this kernel; returns the named size. */
+static int name_tile(struct cr_builder *b, int name, int64_t value)
+{
+    struct cr_named_sizes *sizes = cr_named_sizes_of(b->g);
+    b->f->tiles[name] = value;
+    sizes->names[CR_NAME_TILES + name].value = value;
+    return cr_size_of_name(sizes, CR_NAME_TILES + name);
+}
+
 int cr_tile_size(struct cr_builder *b, enum cr_tile_axis axis, int level, int64_t value)
 {
-    struct cr_named_sizes *sizes = b->node_sizes ? cr_named_sizes_of(b->g) : NULL;
-    if (!sizes || axis == CR_TILE_AXES || value <= 1)
+    if (!b->node_sizes || axis == CR_TILE_AXES || value <= 1)
         return 0;
     int first = (int)axis * CR_TILE_LEVELS, at = level;
-    while (at < CR_TILE_LEVELS && b->f->tiles[first + at] && b->f->tiles[first + at] != value)
+    while (at < CR_TILE_PARTS && b->f->tiles[first + at] && b->f->tiles[first + at] != value)
         at++;
     for (int i = 0; i < at; i++)
         at = b->f->tiles[first + i] == value ? i : at;
-    if (at == CR_TILE_LEVELS)
+    return at == CR_TILE_PARTS ? 0 : name_tile(b, first + at, value);
+}
+
+int cr_parts_size(struct cr_builder *b, enum cr_tile_axis axis, int64_t parts)
+{
+    int at = (int)axis * CR_TILE_LEVELS + CR_TILE_PARTS;
+    if (!b->node_sizes || axis == CR_TILE_AXES || parts <= 1 || (b->f->tiles[at] && b->f->tiles[at] != parts))
         return 0;
-    b->f->tiles[first + at] = value;
-    sizes->names[CR_NAME_TILES + first + at].value = value;
-    return cr_size_of_name(sizes, CR_NAME_TILES + first + at);
+    return name_tile(b, at, parts);
 }
 
 enum cr_tile_axis cr_axis_of_counter(const char *name)

@@ -116,6 +116,9 @@ void cr_name_strides(struct cr_builder *b);
  * has, 1 for a step of a loop.  Returns 0 if sizes have no names, or if all names of the axis have other values. */
 int cr_tile_size(struct cr_builder *b, enum cr_tile_axis axis, int level, int64_t value);
 
+/* Returns the name of the number of parts that an axis is cut into, if it is set or can be; else 0. */
+int cr_parts_size(struct cr_builder *b, enum cr_tile_axis axis, int64_t parts);
+
 /* Returns the axis that a loop counter or the first element of a share, such as "col0", runs along; CR_TILE_AXES for
  * another name. */
 enum cr_tile_axis cr_axis_of_counter(const char *name);

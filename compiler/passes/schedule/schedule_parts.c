@@ -76,6 +76,22 @@ static cr_expr times(struct cr_builder *b, cr_expr x, int64_t number)
     return number == 1 ? x : cr_binary(b, CR_EXPR_MUL, x, cr_number(b, number));
 }
 
+/* Returns the name that the number of an item's inner parts has, of its columns or its queries; else 0. */
+static int inner_parts(struct cr_builder *b, int64_t below)
+{
+    static const enum cr_tile_axis axes[] = {CR_TILE_COLUMNS, CR_TILE_QUERIES};
+    for (size_t i = 0; i < sizeof axes / sizeof *axes; i++)
+        if (b->f->tiles[(int)axes[i] * CR_TILE_LEVELS + CR_TILE_PARTS] == below)
+            return cr_parts_size(b, axes[i], below);
+    return 0;
+}
+
+/* x times the number of an item's inner parts. */
+static cr_expr times_inner(struct cr_builder *b, cr_expr x, int64_t inner)
+{
+    return inner == 1 ? x : cr_binary(b, CR_EXPR_MUL, x, cr_named_number(b, inner, inner_parts(b, inner)));
+}
+
 cr_expr cr_count_steps(struct cr_builder *b, cr_expr size, int64_t step, int step_size)
 {
     cr_expr named = cr_named_number(b, step, step_size);
@@ -91,6 +107,21 @@ void cr_add_item_part(struct cr_builder *b, cr_expr size, int64_t step, int step
         return;
     b->item_parts[b->n_item_parts++] =
         (struct cr_item_part){number, step, b->f->exprs[size].size, step_size};
+}
+
+/* Returns the expression for the number of a share's item, in which numbers of parts have names: those of the loops
+ * inside it, and its own number of parts, whose named size is `parts`. */
+static cr_expr share_digit(struct cr_builder *b, int64_t below, int64_t extent, int parts, bool top)
+{
+    cr_expr digit = cr_digit(b, below, extent, top);
+    struct cr_expr_node *e = &b->f->exprs[digit];
+    if (e->op == CR_EXPR_MOD) {
+        b->f->exprs[e->b].size = parts;
+        e = &b->f->exprs[e->a];
+    }
+    if (e->op == CR_EXPR_DIV)
+        b->f->exprs[e->b].size = inner_parts(b, below);
+    return digit;
 }
 
 /* Names the numbers in the expression for the counter of outer loop i: its extent, and the product
@@ -109,7 +140,7 @@ static void name_digit(struct cr_builder *b, cr_expr digit, int i, int64_t below
         return;
     for (int j = i + 1; j < b->k->n_outer; j++)
         below /= cr_extent(b->k, b->k->outer[j]);
-    int inside = cr_plain_size(sizes, below);
+    int parts = inner_parts(b, below), inside = parts ? parts : cr_plain_size(sizes, below);
     for (int j = i + 1; j < b->k->n_outer; j++)
         if (cr_extent(b->k, b->k->outer[j]) > 1)
             inside = cr_size_product(sizes, inside, b->atom_size[b->k->outer[j]]);
@@ -236,18 +267,19 @@ struct cr_share cr_begin_items_of_rows(struct cr_builder *b, int64_t below, int6
                                        int64_t block)
 {
     int64_t inner = cr_outer_items(b->k) * below;
+    cr_parts_size(b, CR_TILE_COLUMNS, below);
     if (blocks == 1 || !cr_length_of(b->k, b->k->row)) {
         cr_begin_items(b, blocks * below);
         return cr_let_share(b, "row0", "row1", below, blocks, block, cr_size(b, b->k->row));
     }
     if (is_ragged(b, b->k->row)) {
         cr_begin_items(b, blocks * below);
-        return let_even_share(b, cr_digit(b, below, blocks, false), block, cr_size(b, b->k->row));
+        return let_even_share(b, share_digit(b, below, blocks, 0, false), block, cr_size(b, b->k->row));
     }
     cr_expr size = cr_size(b, b->k->row);
-    b->items = times(b, cr_count_steps(b, size, block, cr_tile_size(b, CR_TILE_ROWS, 0, block)), inner);
+    b->items = times_inner(b, cr_count_steps(b, size, block, cr_tile_size(b, CR_TILE_ROWS, 0, block)), inner);
     begin_items(b, b->k->n_outer, below, false);
-    return let_even_share(b, cr_digit(b, inner, blocks, true), block, size);
+    return let_even_share(b, share_digit(b, inner, blocks, 0, true), block, size);
 }
 
 void cr_end_items(struct cr_builder *b)
@@ -290,7 +322,10 @@ struct cr_share cr_let_share(struct cr_builder *b, const char *first, const char
     cr_expr named = cr_named_number(b, step, step_size);
     part.most_size = part.most == step ? step_size : 0;
     cr_add_item_part(b, size, step, step_size);
-    cr_expr digit = cr_digit(b, below, parts, b->n_items == below * parts);
+    enum cr_tile_axis axis = cr_axis_of_counter(first);
+    bool named_parts = axis == CR_TILE_COLUMNS || axis == CR_TILE_QUERIES;
+    cr_expr digit = share_digit(b, below, parts, named_parts && below == 1 ? cr_parts_size(b, axis, parts) : 0,
+                                b->n_items == below * parts);
     char note[64];
     note_share(note, first, &part);
     part.first = cr_let_noted(b, first, cr_binary(b, CR_EXPR_MUL, digit, named), false,
