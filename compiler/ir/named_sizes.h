@@ -19,7 +19,7 @@ enum { CR_MAX_SIZE_NAMES = 64, CR_MAX_OPTION_NAMES = 48, CR_SIZE_NAME = 64, CR_S
 /* The name of the head dimension, unless an option has this name. */
 #define CR_HEAD_DIM "HEAD_DIM"
 
-/* What a kernel's loops cut into tiles. */
+/* The axes along which the loops of a kernel cut tiles. */
 enum cr_tile_axis {
     CR_TILE_ROWS,
     CR_TILE_COLUMNS,

@@ -346,7 +346,7 @@ cr_expr cr_share_size(struct cr_builder *b, const struct cr_share *share)
     return share->even && !cr_number_of(b, size, &number) ? cr_named_number(b, share->most, share->most_size) : size;
 }
 
-/* Returns the named size of a loop's step: that of the item's part if the step is as long. */
+/* Returns the named size of a loop's step, which is that of the item's part if both are equal. */
 static int step_size_of(struct cr_builder *b, const char *counter, int64_t step)
 {
     return cr_tile_size(b, cr_axis_of_counter(counter), 1, step);
