@@ -20,7 +20,7 @@ int cr_writing_check(const crescent_generator_source *what, struct cr_error *err
 {
     if ((unsigned)what->embed > CRESCENT_EMBED_ARRAY ||
         (what->embed == CRESCENT_EMBED_FILE && !what->pack))
-        return cr_fail(error, "weights are to be embedded, expected a packed file or an array");
+        return cr_fail(error, "embed: found no packed file (pack) and no array, expected one of them");
     if (what->n_weights < 0 || (what->n_weights && (!what->weights || !wants_weights(what))))
         return cr_fail(error, "%d files of weights, expected them only to be packed or embedded",
                        what->n_weights);

@@ -154,7 +154,8 @@ end
 local function rotate(x, cosines, sines, interleaved)
     local rotary = require "rotary"
     assert(x.rank == 4 and cosines.rank == 3 and sines.rank == 3,
-        "found cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank .. ", expected 3 for 4")
+        "found cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank ..
+            " axes, expected 3 axes for a tensor of 4")
     local B, T, n = unpack(cosines.shape)
     assert(2 * n <= x:size(4), "found " .. n .. " angles for heads of " .. x:size(4) ..
         ", expected at most half as many")
@@ -167,7 +168,8 @@ function onnx_attention.rotary(x, cosines, sines, at, config)
     local o = layer_options("onnx_attention.rotary", config or {}, {
         interleaved = {"whole", 0}, num_heads = {"whole", 0}, rotary_embedding_dim = {"whole", 0}})
     assert((x.rank == 3 or x.rank == 4) and cosines.rank >= 2 and sines.rank >= 2,
-        "found cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank .. ", expected 2 or 3 for 3 or 4")
+        "found cosines of " .. cosines.rank .. " axes for a tensor of " .. x.rank ..
+            " axes, expected 2 or 3 axes for a tensor of 3 or 4")
     local flat, heads, width = x.rank == 3, o.num_heads, o.rotary_embedding_dim
     if width == 0 then width = 2 * cosines:size(-1) end
     if flat and heads == 0 then heads = math.floor(x:size(3) / width) end
