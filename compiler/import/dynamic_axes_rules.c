@@ -166,8 +166,8 @@ static bool cut(struct settling *s, struct cr_onnx_term *x)
     for (int a = 0; a < x->rank; a++)
         if (result.lengths[a] && result.lengths[a] != x->lengths[a])
             return refuse_term(s, x,
-                               "found an axis with a length that the file does not give it, expected "
-                               "the length of the file");
+                               "found an axis that ends at another length than in the file, expected "
+                               "the same length");
     memcpy(x->cuts, result.lengths, sizeof x->cuts);
     return true;
 }

@@ -193,7 +193,7 @@ static int agree(const struct file *f, const char *path, int status, struct cr_e
         return status;
     crescent_ranks_share(f->trainer->context, &status, sizeof status);
     if (status && !is_writer(f))
-        return cr_fail(error, "%.400s: not written by rank 0, expected that it can write it", path);
+        return cr_fail(error, "%.400s: rank 0 could not write it, expected a file that it can write", path);
     return status;
 }
 
