@@ -14,15 +14,15 @@ static bool is_behind_part(const char *whole, const char *name)
 int cr_find_expected_tap(const crescent_contents *file, const char *name)
 {
     crescent_tensor tensor;
-    int near = CRESCENT_NONE;
+    int by_suffix = CRESCENT_NONE;
     for (int i = 0; i < crescent_contents_count(file); i++) {
         crescent_contents_at(file, i, &tensor);
         if (strcmp(tensor.name, name) == 0)
             return i;
-        if (near == CRESCENT_NONE && is_behind_part(tensor.name, name))
-            near = i;
+        if (by_suffix == CRESCENT_NONE && is_behind_part(tensor.name, name))
+            by_suffix = i;
     }
-    return near;
+    return by_suffix;
 }
 
 /* True if the file contains an output of the script, for which no tap is needed. */

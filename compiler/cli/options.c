@@ -525,7 +525,7 @@ static void long_options(const struct cr_verb *verb, struct option *options)
 static int unknown_option(const struct cr_verb *verb, const char *word, struct cr_error *error)
 {
     const char *names[N_ROWS];
-    char near[160], name[64];
+    char hint[160], name[64];
     snprintf(name, sizeof name, "%s", word + strspn(word, "-"));
     name[strcspn(name, "=")] = '\0';
     for (int i = 0; i < N_ROWS; i++) {
@@ -535,9 +535,9 @@ static int unknown_option(const struct cr_verb *verb, const char *word, struct c
                            verb->name, name, verb->name);
     }
     const char *best = cr_nearest(name, names, N_ROWS);
-    snprintf(near, sizeof near, best ? ", did you mean --%s?" : "%s", best ? best : "");
+    snprintf(hint, sizeof hint, best ? ", did you mean --%s?" : "%s", best ? best : "");
     return cr_fail(error, "%s: unknown option %.60s%s (crescent %s --help lists them)", verb->name,
-                   word, near, verb->name);
+                   word, hint, verb->name);
 }
 
 static const struct option_row *row_of(int value)

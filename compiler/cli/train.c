@@ -376,14 +376,14 @@ static void note_names(const struct train *r)
     const crescent_model *m = crescent_trainer_model(r->trainer);
     int n = crescent_port_count(m, CRESCENT_PARAM);
     const char **names = untouched_params(r, n);
-    char near[256];
+    char hint[256];
     for (int i = 0; i < crescent_port_count(m, CRESCENT_OUTPUT); i++) {
         const char *name = name_of_output(r, i);
         if (is_used(m, name))
             continue;
-        cr_did_you_mean(near, sizeof near, name, names, n);
-        if (*near)
-            cr_note("%.400s: output %.150s has the name of no parameter or input%s", r->options->model, name, near);
+        cr_did_you_mean(hint, sizeof hint, name, names, n);
+        if (*hint)
+            cr_note("%.400s: output %.150s has the name of no parameter or input%s", r->options->model, name, hint);
     }
     free(names);
 }

@@ -187,14 +187,14 @@ enum { N_VERBS = sizeof verbs / sizeof *verbs };
 const struct cr_verb *cr_verb_find(const char *name, struct cr_error *error)
 {
     const char *names[N_VERBS];
-    char near[160];
+    char hint[160];
     for (int i = 0; i < N_VERBS; i++) {
         names[i] = verbs[i].name;
         if (strcmp(name, names[i]) == 0)
             return &verbs[i];
     }
     cr_fail(error, "'%.60s' is not a verb%s (crescent --help lists them)", name,
-            cr_did_you_mean(near, sizeof near, name, names, N_VERBS));
+            cr_did_you_mean(hint, sizeof hint, name, names, N_VERBS));
     return NULL;
 }
 

@@ -30,7 +30,7 @@ static void read_lengths(const struct cr_graph *g, const void *const *inputs, in
 }
 
 /* Returns the part of a node's layout for the bounds that contains existing elements. */
-static struct cr_subarray box_of(const struct cr_fixed *f, cr_id node)
+static struct cr_subarray subarray_of(const struct cr_fixed *f, cr_id node)
 {
     const struct cr_node *fixed = &f->graph->nodes[f->map[node]];
     return (struct cr_subarray){fixed->rank, fixed->shape, f->from->nodes[node].shape, BYTES};
@@ -43,14 +43,14 @@ static int take_inputs(struct cr_fixed *f, const void *const *inputs, struct cr_
     for (cr_id id = 0; id < f->from->n_nodes; id++) {
         if (!cr_is_input(&f->from->nodes[id]))
             continue;
-        struct cr_subarray box = box_of(f, id);
+        struct cr_subarray part = subarray_of(f, id);
         const void *from = inputs[f->n_inputs];
         void *to = NULL;
         if (from) {
-            to = cr_memory_new(cr_elements(box.rank, box.sizes) * BYTES, "an input", error);
+            to = cr_memory_new(cr_elements(part.rank, part.sizes) * BYTES, "an input", error);
             if (!to)
                 return -1;
-            cr_subarray_pack(&box, from, to);
+            cr_subarray_pack(&part, from, to);
         }
         f->inputs[f->n_inputs++] = to;
     }
@@ -82,8 +82,8 @@ void cr_fixed_close(struct cr_fixed *fixed)
 
 void cr_fixed_pack(const struct cr_fixed *fixed, cr_id node, void *tensor)
 {
-    struct cr_subarray box = box_of(fixed, node);
-    cr_subarray_pack(&box, tensor, tensor);
+    struct cr_subarray part = subarray_of(fixed, node);
+    cr_subarray_pack(&part, tensor, tensor);
 }
 
 /* ---- the interpreter ---- */
@@ -112,19 +112,19 @@ static double **new_outputs(const struct cr_fixed *f, double *const *exact, stru
 
 /* Copies an output computed for the actual sizes to the layout for the bounds: to `exact`, and
  * rounded to `output`.  Overwrites `computed`. */
-static void give_output(const struct cr_subarray *box, enum cr_dtype dtype, double *computed,
+static void give_output(const struct cr_subarray *part, enum cr_dtype dtype, double *computed,
                         double *exact, void *output)
 {
-    struct cr_subarray doubles = *box;
+    struct cr_subarray doubles = *part;
     doubles.width = sizeof(double);
     cr_subarray_unpack(&doubles, computed, exact);
-    for (int64_t i = 0; i < cr_elements(box->rank, box->sizes); i++) {
+    for (int64_t i = 0; i < cr_elements(part->rank, part->sizes); i++) {
         float rounded = (float)computed[i];
         int32_t whole = dtype == CR_I32 ? (int32_t)computed[i] : 0;
         memcpy((char *)computed + i * BYTES, dtype == CR_I32 ? (void *)&whole : (void *)&rounded,
                BYTES);
     }
-    cr_subarray_unpack(box, computed, output);
+    cr_subarray_unpack(part, computed, output);
 }
 
 static void give_outputs(const struct cr_fixed *f, double *const *computed, double *const *exact,
@@ -132,9 +132,9 @@ static void give_outputs(const struct cr_fixed *f, double *const *computed, doub
 {
     for (int i = 0; i < f->graph->n_outputs; i++) {
         cr_id id = f->from->outputs[i].id;
-        struct cr_subarray box = box_of(f, id);
+        struct cr_subarray part = subarray_of(f, id);
         if (exact[i])
-            give_output(&box, f->from->nodes[id].dtype, computed[i], exact[i], outputs[i]);
+            give_output(&part, f->from->nodes[id].dtype, computed[i], exact[i], outputs[i]);
     }
 }
 

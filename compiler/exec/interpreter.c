@@ -535,7 +535,7 @@ static void number_leaves(struct cr_interpreter *in)
 }
 
 /* Sets the error: the script line of the node, the op, then the reason `why`. */
-static int blame(struct cr_interpreter *in, const struct cr_node *node, const struct cr_error *why)
+static int fail_in_node(struct cr_interpreter *in, const struct cr_node *node, const struct cr_error *why)
 {
     bool known = node->where.file && node->where.line > 0;
     char place[400] = "";
@@ -552,7 +552,7 @@ int cr_interpreter_compute(struct cr_interpreter *in, cr_id id, struct cr_view *
     in->error = &why;
     int status = by_kind[cr_ops[node->op].kind](in, node, out);
     in->error = error;
-    return status ? blame(in, node, &why) : 0;
+    return status ? fail_in_node(in, node, &why) : 0;
 }
 
 /* Computes one node, and drops the operands of which it is the last reader. */
@@ -578,7 +578,7 @@ static int check_sizes(struct cr_interpreter *in)
         int64_t bytes = cr_elements(node->rank, node->shape) * (int64_t)sizeof(double);
         if (in->last_use[id] >= 0 && kind != CR_KIND_LEAF && kind != CR_KIND_MOVE &&
             cr_memory_check(bytes, "the interpreter", &why))
-            return blame(in, node, &why);
+            return fail_in_node(in, node, &why);
     }
     return 0;
 }

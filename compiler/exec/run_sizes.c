@@ -106,7 +106,7 @@ static int take_array(struct reading *r, int input, const struct cr_npy *file)
 {
     const struct cr_engine *e = r->engine;
     struct cr_port sized = e->inputs[input];
-    const struct cr_subarray box = {sized.rank, file->shape, e->inputs[input].shape, BYTES};
+    const struct cr_subarray part = {sized.rank, file->shape, e->inputs[input].shape, BYTES};
     bool good = fits(e, input, file);
     for (int a = 0; good && a < sized.rank; a++) {
         int length = e->length_axes[input][a];
@@ -116,7 +116,7 @@ static int take_array(struct reading *r, int input, const struct cr_npy *file)
     }
     if (cr_take_array(&sized, file, r->tensors[input], r->error))
         return -1;
-    cr_subarray_unpack(&box, r->tensors[input], r->tensors[input]);
+    cr_subarray_unpack(&part, r->tensors[input], r->tensors[input]);
     return cr_check_ids(e, input, file->path, r->tensors[input], (const void *const *)r->tensors,
                         r->error);
 }

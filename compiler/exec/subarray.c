@@ -35,24 +35,24 @@ static int64_t place_of(const struct cr_subarray *b, int outer, int64_t i)
 
 /* Moves pieces in ascending order.  In place this is safe, since no piece moves to a higher
  * address and so none overwrites a later one. */
-void cr_subarray_pack(const struct cr_subarray *box, const void *laid_out, void *packed)
+void cr_subarray_pack(const struct cr_subarray *part, const void *laid_out, void *packed)
 {
-    int outer = outer_axes(box);
-    int64_t n = product(box->sizes, 0, outer);
-    size_t piece = (size_t)product(box->sizes, outer, box->rank) * box->width;
+    int outer = outer_axes(part);
+    int64_t n = product(part->sizes, 0, outer);
+    size_t piece = (size_t)product(part->sizes, outer, part->rank) * part->width;
     for (int64_t i = 0; i < n; i++)
         memmove((char *)packed + (size_t)i * piece,
-                (const char *)laid_out + (size_t)place_of(box, outer, i) * box->width, piece);
+                (const char *)laid_out + (size_t)place_of(part, outer, i) * part->width, piece);
 }
 
 /* Moves pieces in descending order.  In place this is safe, since no piece moves to a lower
  * address. */
-void cr_subarray_unpack(const struct cr_subarray *box, const void *packed, void *laid_out)
+void cr_subarray_unpack(const struct cr_subarray *part, const void *packed, void *laid_out)
 {
-    int outer = outer_axes(box);
-    int64_t n = product(box->sizes, 0, outer);
-    size_t piece = (size_t)product(box->sizes, outer, box->rank) * box->width;
+    int outer = outer_axes(part);
+    int64_t n = product(part->sizes, 0, outer);
+    size_t piece = (size_t)product(part->sizes, outer, part->rank) * part->width;
     for (int64_t i = n - 1; i >= 0; i--)
-        memmove((char *)laid_out + (size_t)place_of(box, outer, i) * box->width,
+        memmove((char *)laid_out + (size_t)place_of(part, outer, i) * part->width,
                 (const char *)packed + (size_t)i * piece, piece);
 }

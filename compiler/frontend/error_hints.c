@@ -81,11 +81,11 @@ static const char *hint_at_field(const char *message, char *text, size_t size)
     if (!is_call(message) || !name_of_nil(message, "field", name))
         return NULL;
     int n = cr_builtin_functions(buf, sizeof buf, names, MAX_FUNCTIONS);
-    const char *near = cr_nearest(name, names, n);
-    const char *module = near ? cr_builtin_module_with(near) : NULL;
+    const char *hint = cr_nearest(name, names, n);
+    const char *module = hint ? cr_builtin_module_with(hint) : NULL;
     snprintf(text, size, "found nothing in the field '%s', expected a function%s%s%s%s%s", name,
-             near ? ", did you mean " : "", near ? module : "", near ? "." : "", near ? near : "",
-             near ? "?" : "");
+             hint ? ", did you mean " : "", hint ? module : "", hint ? "." : "", hint ? hint : "",
+             hint ? "?" : "");
     return text;
 }
 

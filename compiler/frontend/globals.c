@@ -13,14 +13,14 @@
 /* Raises an error for an undefined name; suggests the module of graphs/lib that defines it. */
 static int undefined_global(lua_State *L)
 {
-    char near[300];
+    char hint[300];
     lua_settop(L, 2);
     const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : cr_type_name(L, 2);
     const char *module = cr_builtin_module_with(name);
     if (module)
         cr_raise(L, "'%.100s' is not defined, did you mean %s.%.100s of require \"%s\"?", name,
                  module, name, module);
-    cr_raise(L, "'%.100s' is not defined%s", name, cr_suggest_key(L, 1, near, sizeof near, name));
+    cr_raise(L, "'%.100s' is not defined%s", name, cr_suggest_key(L, 1, hint, sizeof hint, name));
 }
 
 void cr_check_new_global(lua_State *L)

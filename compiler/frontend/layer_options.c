@@ -223,7 +223,7 @@ static void list_names(char *text, size_t size, const char *const *names, int n)
 /* Raises an error for the first key of `given` that names no option; suggests a similar option. */
 static void check_keys(lua_State *L, const char *const *names, int n)
 {
-    char text[MAX_TEXT], near[300];
+    char text[MAX_TEXT], hint[300];
     const char *first = NULL;
     lua_pushnil(L);
     while (lua_next(L, GIVEN)) {
@@ -237,10 +237,10 @@ static void check_keys(lua_State *L, const char *const *names, int n)
         fail_at_caller(L, "found an item without a name, expected {name = value, ...}");
     if (!first)
         return;
-    cr_did_you_mean(near, sizeof near, first, names, n);
-    if (!*near)
-        list_names(near, sizeof near, names, n);
-    snprintf(text, sizeof text, "unknown option '%.60s'%s", first, near);
+    cr_did_you_mean(hint, sizeof hint, first, names, n);
+    if (!*hint)
+        list_names(hint, sizeof hint, names, n);
+    snprintf(text, sizeof text, "unknown option '%.60s'%s", first, hint);
     fail_at_caller(L, text);
 }
 

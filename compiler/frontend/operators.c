@@ -98,13 +98,13 @@ static void push_shape(lua_State *L, const struct cr_node *node)
  * name, or the most similar method. */
 static int no_method(lua_State *L, const char *name)
 {
-    char near[300];
+    char hint[300];
     const char *module = cr_builtin_module_with(name);
     if (module)
         cr_raise(L, "a tensor has no field or method '%.100s', did you mean %s.%.100s(tensor)?",
                  name, module, name);
     cr_raise(L, "a tensor has no field or method '%.100s'%s", name,
-             cr_suggest_key(L, lua_upvalueindex(1), near, sizeof near, name));
+             cr_suggest_key(L, lua_upvalueindex(1), hint, sizeof hint, name));
 }
 
 /* Returns tensor.shape, .dtype, .rank or a method.  Upvalue 1 is the table of methods. */

@@ -224,13 +224,13 @@ static void suggest_option(const struct cr_run *run, const char *name, char *tex
 static _Noreturn void refuse_value(lua_State *L, const struct cr_run *run,
                                    const struct cr_config_value *value)
 {
-    char near[300];
-    suggest_option(run, value->key, near, sizeof near);
-    if (!*near)
-        snprintf(near, sizeof near, ", expected --ignore-config %.*s if it may be ignored",
+    char hint[300];
+    suggest_option(run, value->key, hint, sizeof hint);
+    if (!*hint)
+        snprintf(hint, sizeof hint, ", expected --ignore-config %.*s if it may be ignored",
                  (int)(value->top < 100 ? value->top : 100), value->key);
     cr_raise_in(L, run->config, "%.100s %.100s: %.200s has no such option%s", value->key,
-                value->text, run->path, near);
+                value->text, run->path, hint);
 }
 
 /* Pushes a table of all values in the file of --config, as texts by their keys. */

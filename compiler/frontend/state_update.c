@@ -65,7 +65,7 @@ static int entry_replacing(lua_State *L, struct cr_run *run, int number)
 {
     const struct cr_graph *g = run->graph;
     const char *name = run->replacing[number];
-    char near[CR_MAX_ENTRIES * 4 + 256], why[sizeof near + 80];
+    char hint[CR_MAX_ENTRIES * 4 + 256], why[sizeof hint + 80];
     int entry = *name ? cr_find_entry(g, name) : 0;
     if (!*name && g->n_entries > 1)
         refuse_entry(L, run, number, "found no entry, expected replace(state, value, entry), as "
@@ -73,7 +73,7 @@ static int entry_replacing(lua_State *L, struct cr_run *run, int number)
     if (entry != CR_NONE)
         return entry;
     snprintf(why, sizeof why, "the script returned none of that name%s",
-             cr_did_you_mean(near, sizeof near, name, g->entries, g->n_entries));
+             cr_did_you_mean(hint, sizeof hint, name, g->entries, g->n_entries));
     refuse_entry(L, run, number, why);
     return entry;
 }

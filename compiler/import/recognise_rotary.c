@@ -68,7 +68,7 @@ static double find_theta(const double *cosine, const double *sine, const struct 
 
 /* True if the tables `c` and `s` are cosine and sine of position * frequency, computed in
  * floats. */
-static bool are_turns(const double *c, const double *s, const struct angles *a)
+static bool are_rotations(const double *c, const double *s, const struct angles *a)
 {
     if (!(a->theta > 1 && a->theta < 1e12))
         return false;
@@ -96,7 +96,7 @@ static bool find_angles(const struct cr_onnx_graph *g, int cosines, int sines, i
     double *c = cr_onnx_numbers_of(g, cosines, CR_ONNX_NONE);
     double *s = cr_onnx_numbers_of(g, sines, CR_ONNX_NONE);
     a->theta = c && s ? find_theta(c, s, a) : NAN;
-    bool are = c && s && are_turns(c, s, a);
+    bool are = c && s && are_rotations(c, s, a);
     free(c);
     free(s);
     return are;

@@ -43,9 +43,9 @@ static bool misfit(struct build *b, const char *format, ...)
 static const char *shape_of(const struct cr_node *node)
 {
     static _Thread_local char buf[4][200];
-    static _Thread_local int turn;
-    turn = (turn + 1) % 4;
-    return cr_shape_text(buf[turn], sizeof buf[turn], node->rank, node->shape);
+    static _Thread_local int next;
+    next = (next + 1) % 4;
+    return cr_shape_text(buf[next], sizeof buf[next], node->rank, node->shape);
 }
 
 /* Sets the node's shape.  Returns false with an error if a size is below `least` or if the tensor

@@ -92,10 +92,10 @@ static cr_id transposed(struct walk *w, cr_id a)
     cr_id result = make(w, CR_OP_permute, in, &attr);
     if (!repeated)
         return result;
-    struct cr_attr turned = cr_attr_of(&node);
-    turned.shape[node.rank - 2] = node.shape[node.rank - 1];
-    turned.shape[node.rank - 1] = node.shape[node.rank - 2];
-    return make(w, CR_OP_expand, result, &turned);
+    struct cr_attr transposed = cr_attr_of(&node);
+    transposed.shape[node.rank - 2] = node.shape[node.rank - 1];
+    transposed.shape[node.rank - 1] = node.shape[node.rank - 2];
+    return make(w, CR_OP_expand, result, &transposed);
 }
 
 /* Adds `part` to the gradient of node `to`, if that node depends on a wanted tensor. */
@@ -543,7 +543,7 @@ static cr_id rows_written(struct walk *w, cr_id id, cr_id *inside)
 static void back_put(struct walk *w, cr_id id, cr_id g)
 {
     cr_id a = cr_in(w->g, id, 0), rows = cr_in(w->g, id, 1), at = cr_in(w->g, id, 2), inside;
-    struct cr_attr attr = {.axis = w->g->nodes[id].axis}, turn = {0};
+    struct cr_attr attr = {.axis = w->g->nodes[id].axis}, swap = {0};
     struct cr_attr narrow = cr_attr_of(&w->g->nodes[rows]);
     if (w->depends[a])
         add_to_gradient(
@@ -552,12 +552,12 @@ static void back_put(struct walk *w, cr_id id, cr_id g)
         return;
     cr_id index = rows_written(w, id, &inside);
     for (int i = 0; i < narrow.rank; i++)
-        turn.index[i] = i;
-    turn.index[0] = attr.axis; /* swaps axis 0 and the axis of the write; the same permutation
+        swap.index[i] = i;
+    swap.index[0] = attr.axis; /* swaps axis 0 and the axis of the write; the same permutation
                                 * swaps them back */
-    turn.index[attr.axis] = 0;
-    cr_id taken = make2(w, CR_OP_gather, make(w, CR_OP_permute, g, &turn), index);
-    taken = make(w, CR_OP_permute, taken, &turn);
+    swap.index[attr.axis] = 0;
+    cr_id taken = make2(w, CR_OP_gather, make(w, CR_OP_permute, g, &swap), index);
+    taken = make(w, CR_OP_permute, taken, &swap);
     for (int i = 0; i < narrow.rank; i++)
         narrow.shape[i] = i == attr.axis ? narrow.shape[i] : 1;
     inside = repeated_like(w, make(w, CR_OP_reshape, inside, &narrow), rows);

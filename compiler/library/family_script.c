@@ -56,24 +56,24 @@ static const char *nearest_family(const char *folder, const char *family)
                                           {"n_embd", "gpt2"}};
     const char *names[CR_MOST_MODELS];
     int n = cr_builtin_model_names(names, CR_MOST_MODELS);
-    const char *near = cr_nearest(family, names, n);
-    for (size_t i = 0; !near && cr_is_folder(folder) && i < sizeof keys / sizeof *keys; i++)
+    const char *hint = cr_nearest(family, names, n);
+    for (size_t i = 0; !hint && cr_is_folder(folder) && i < sizeof keys / sizeof *keys; i++)
         if (cr_folder_has_key(folder, keys[i][0]))
-            near = keys[i][1];
-    return near;
+            hint = keys[i][1];
+    return hint;
 }
 
 static int fail_family(const char *folder, const char *family, struct cr_error *error)
 {
     char known[CR_MODELS_TEXT], file[160] = "";
-    const char *near = nearest_family(folder, family);
+    const char *hint = nearest_family(folder, family);
     if (is_file_name(family))
         snprintf(file, sizeof file, ", %s.lua in the folder or on CRESCENT_PATH", family);
     return cr_fail(error,
                    "%.300s: no script for the model_type %s, expected --script F.lua%s, or one of %s%s%s",
                    folder, cr_show(family, strlen(family)).text, file,
-                   cr_builtin_models(known, sizeof known), near ? "; the nearest is " : "",
-                   near ? near : "");
+                   cr_builtin_models(known, sizeof known), hint ? "; the nearest is " : "",
+                   hint ? hint : "");
 }
 
 /* Sets the script of an origin to the file at `path`. */

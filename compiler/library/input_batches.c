@@ -59,18 +59,18 @@ static int check_batches(const struct cr_feed *feed, const struct cr_engine *e, 
 int cr_check_input_name(const struct cr_engine *e, const char *option, const char *name,
                         struct cr_error *error)
 {
-    char near[160];
+    char hint[160];
     if (cr_port_find(e->inputs, e->n_inputs, name) != CR_NONE && !cr_cotangent_of(name))
         return 0;
     const char **names = cr_calloc((size_t)e->n_inputs, sizeof *names);
     for (int i = 0; i < e->n_inputs; i++)
         names[i] = e->inputs[i].name;
-    cr_did_you_mean(near, sizeof near, name, names, e->n_inputs);
-    if (!near[0] && e->n_inputs)
-        snprintf(near, sizeof near, ", the first is %.100s", names[0]);
+    cr_did_you_mean(hint, sizeof hint, name, names, e->n_inputs);
+    if (!hint[0] && e->n_inputs)
+        snprintf(hint, sizeof hint, ", the first is %.100s", names[0]);
     free(names);
     return cr_fail(error, "%.400s: %s%s%.100s: no input of that name%s", e->path,
-                   option ? option : "", option ? " " : "", name, near);
+                   option ? option : "", option ? " " : "", name, hint);
 }
 
 static int check_names(const struct cr_engine *e, const struct cr_feed_source *source,

@@ -32,10 +32,10 @@ static void suggest_file(const char *path, char *buf, size_t size)
     for (struct dirent *entry; dir && (entry = readdir(dir));)
         if (cr_ends_in(entry->d_name, ".lua"))
             *CR_PUSH(names, n, cap) = cr_strdup(entry->d_name);
-    const char *near = cr_nearest(file, (const char *const *)names, n);
+    const char *hint = cr_nearest(file, (const char *const *)names, n);
     buf[0] = '\0';
-    if (near)
-        snprintf(buf, size, ", did you mean %s%s?", name, near);
+    if (hint)
+        snprintf(buf, size, ", did you mean %s%s?", name, hint);
     for (int i = 0; i < n; i++)
         free(names[i]);
     free(names);
@@ -83,7 +83,7 @@ static bool is_hub_name(const char *path)
  * returns -1. */
 static int fail_missing(const char *path, int reason, struct cr_error *error)
 {
-    char near[512];
+    char hint[512];
     if (strstr(path, "://"))
         return cr_fail(error, "%.300s: an address, expected a file or a folder that was downloaded", path);
     if (is_hub_name(path))
@@ -91,9 +91,9 @@ static int fail_missing(const char *path, int reason, struct cr_error *error)
                        "%.200s: no such file or folder; if it is a model on Hugging Face's hub, download it "
                        "(hf download %.200s --local-dir %.200s) and give its folder: %.200s",
                        path, path, strchr(path, '/') + 1, strchr(path, '/') + 1);
-    if (!with_ending(path, near, sizeof near))
-        suggest_file(path, near, sizeof near);
-    return cr_fail(error, "%.400s: cannot be read: %s%s", path, strerror(reason), near);
+    if (!with_ending(path, hint, sizeof hint))
+        suggest_file(path, hint, sizeof hint);
+    return cr_fail(error, "%.400s: cannot be read: %s%s", path, strerror(reason), hint);
 }
 
 int cr_check_readable(const char *path, struct cr_error *error)

@@ -533,14 +533,14 @@ static int no_such_value(const crescent_graph *graph, const char *asked, const c
 {
     const struct cr_graph *g = graph->graph;
     const char **names = output_names(graph);
-    char near[256];
-    cr_did_you_mean(near, sizeof near, name, names, g->n_nodes + cr_n_results(g));
-    if (!near[0])
-        snprintf(near, sizeof near, ", the first output is %.100s",
+    char hint[256];
+    cr_did_you_mean(hint, sizeof hint, name, names, g->n_nodes + cr_n_results(g));
+    if (!hint[0])
+        snprintf(hint, sizeof hint, ", the first output is %.100s",
                  cr_n_results(g) ? cr_public_output(graph, 0) : "none");
     free(names);
     return cr_fail(error, "%.400s: %s%s%.100s: no output or tapped value of that name%s",
-                   graph->origin->path, asked ? asked : "", asked ? " " : "", name, near);
+                   graph->origin->path, asked ? asked : "", asked ? " " : "", name, hint);
 }
 
 static cr_id find_output(const crescent_graph *graph, const char *name)

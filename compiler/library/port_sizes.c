@@ -70,10 +70,10 @@ int crescent_sized_port(const crescent_model *model, crescent_port_kind kind, in
     return cr_done(&guard, status ? -1 : 0);
 }
 
-/* Sets *box to the part of a port's tensor that a run with the sizes `sized` uses.  Fails in the
+/* Sets *part to the part of a port's tensor that a run with the sizes `sized` uses.  Fails in the
  * name of `function` if the sizes exceed the port. */
 static int subarray_of(const crescent_port *port, const crescent_port *sized, size_t width,
-                       const char *function, struct cr_subarray *box)
+                       const char *function, struct cr_subarray *part)
 {
     bool fits = port->rank == sized->rank && port->rank >= 0 && port->rank <= CRESCENT_MAX_RANK;
     for (int axis = 0; fits && axis < port->rank; axis++)
@@ -83,30 +83,30 @@ static int subarray_of(const crescent_port *port, const crescent_port *sized, si
                          "the sizes are not inside the shape of the port, expected those of a run");
     if (width != 4 && width != 8)
         return cr_refuse(NULL, function, "an element has another width, expected 4 or 8 bytes");
-    *box = (struct cr_subarray){port->rank, sized->shape, port->shape, width};
+    *part = (struct cr_subarray){port->rank, sized->shape, port->shape, width};
     return CRESCENT_OK;
 }
 
 int crescent_pack(const crescent_port *port, const crescent_port *sized, size_t width,
                   const void *tensor, void *packed)
 {
-    struct cr_subarray box;
+    struct cr_subarray part;
     if (!port || !sized || !tensor || !packed)
         return cr_refuse_null(NULL, __func__);
-    int status = subarray_of(port, sized, width, __func__, &box);
+    int status = subarray_of(port, sized, width, __func__, &part);
     if (status == CRESCENT_OK)
-        cr_subarray_pack(&box, tensor, packed);
+        cr_subarray_pack(&part, tensor, packed);
     return status;
 }
 
 int crescent_unpack(const crescent_port *port, const crescent_port *sized, size_t width,
                     const void *packed, void *tensor)
 {
-    struct cr_subarray box;
+    struct cr_subarray part;
     if (!port || !sized || !tensor || !packed)
         return cr_refuse_null(NULL, __func__);
-    int status = subarray_of(port, sized, width, __func__, &box);
+    int status = subarray_of(port, sized, width, __func__, &part);
     if (status == CRESCENT_OK)
-        cr_subarray_unpack(&box, packed, tensor);
+        cr_subarray_unpack(&part, packed, tensor);
     return status;
 }

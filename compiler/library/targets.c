@@ -34,7 +34,7 @@ static int name_variable(struct cr_error *error)
 static int fail_name(const char *name, struct cr_error *error)
 {
     const char *names[64];
-    char list[512] = "", near[160];
+    char list[512] = "", hint[160];
     int n = 0;
     for (; n < OWN_NAMES + cr_n_processors; n++) {
         names[n] = n < OWN_NAMES ? own[n].name : cr_processors[n - OWN_NAMES].name;
@@ -42,7 +42,7 @@ static int fail_name(const char *name, struct cr_error *error)
         snprintf(list + length, sizeof list - length, "%s%s", n ? ", " : "", names[n]);
     }
     return cr_fail(error, "target %.200s: expected a file or one of %s%s", name, list,
-                   cr_did_you_mean(near, sizeof near, name, names, n));
+                   cr_did_you_mean(hint, sizeof hint, name, names, n));
 }
 
 int cr_choose_target(crescent_context *context, const char *name, const struct cr_use *use,

@@ -96,14 +96,14 @@ struct line {
 static int find_size(const struct line *line, const char *name, struct cr_error *error)
 {
     const char *names[N_SIZES];
-    char near[160];
+    char hint[160];
     for (int i = 0; i < N_SIZES; i++) {
         names[i] = cr_target_sizes[i].name;
         if (strcmp(name, names[i]) == 0)
             return i;
     }
     return cr_fail(error, "%.300s:%d: '%.60s' is not a size of a target%s", line->path,
-                   line->number, name, cr_did_you_mean(near, sizeof near, name, names, N_SIZES));
+                   line->number, name, cr_did_you_mean(hint, sizeof hint, name, names, N_SIZES));
 }
 
 /* Reads a line "name = value" into a field of *target; returns -1 with the error set if it is
