@@ -213,6 +213,31 @@ static bool match_dlogits(const struct cr_search *s, cr_id id, struct cr_attenti
     return false;
 }
 
+/* True if `product` is the output of a softmax attention, P V, and neither its logits nor a node of
+ * its softmax is an output of the graph. */
+static bool is_softmax_output(const struct cr_search *s, cr_id product)
+{
+    struct cr_softmax softmax;
+    if (!cr_match_dropped(s->g, &softmax, cr_in(s->g, product, 0)) ||
+        s->users->output[softmax.logits] ||
+        cr_find_scores(s->module, softmax.logits) == CR_NONE)
+        return false;
+    for (int i = 0; i < softmax.n; i++)
+        if (s->users->output[softmax.parts[i]])
+            return false;
+    return true;
+}
+
+/* Returns the scores of an attention without softmax whose second product is `output`, or CR_NONE.
+ * They are never the output of a softmax attention: one kernel computes that attention, so none
+ * computes its output as scores, and its own gradients need the products that this one would
+ * take. */
+static cr_id find_direct_scores(const struct cr_search *s, cr_id output)
+{
+    cr_id scores = cr_find_direct_scores(s->module, s->weights, output);
+    return scores == CR_NONE || is_softmax_output(s, scores) ? CR_NONE : scores;
+}
+
 /* Follows views from `id` to the product A V of an attention without softmax, where V is a view of
  * `id` and the transpose of dA's right factor; returns it, or CR_NONE.  A V must be older than dA:
  * A and dA may look alike. */
@@ -227,7 +252,7 @@ static cr_id find_direct_product(const struct cr_search *s, cr_id id, cr_id ddro
                  g->nodes[user].where.entry == g->nodes[ddropped].where.entry &&
                  cr_same_shape(&g->nodes[cr_in(g, user, 0)], &g->nodes[ddropped]) &&
                  are_transposed(g, id, cr_in(g, ddropped, 1)) &&
-                 cr_find_direct_scores(s->module, s->weights, user) != CR_NONE)
+                 find_direct_scores(s, user) != CR_NONE)
             found = user;
         if (found != CR_NONE)
             return found;
@@ -253,7 +278,7 @@ static bool match_direct(const struct cr_search *s, cr_id id, struct cr_attentio
     b->delta = CR_NONE;
     b->dlogits = b->dprobs = b->ddropped = id;
     b->dropped = b->probs = b->logits = cr_in(s->g, product, 0);
-    b->scores = cr_find_direct_scores(s->module, s->weights, product);
+    b->scores = find_direct_scores(s, product);
     return cr_same_shape(&s->g->nodes[b->scores], &s->g->nodes[id]);
 }
 
