@@ -275,6 +275,24 @@ START_TEST(writes_the_same_logits)
 }
 END_TEST
 
+/* Without a continuation the logits are those of all tokens of the prompt: the file of one token,
+ * which is made of the last row but never read. */
+START_TEST(writes_the_logits_of_the_prompt)
+{
+    struct cr_npy file;
+    char path[128], error[400];
+    must_print("crescent generate $M --prompt-ids 7,300,41 --tokens 0 --ids --logits $T/p.npy", "");
+    snprintf(path, sizeof path, "%s/p.npy", folder);
+    ck_assert_int_eq(cr_npy_open(&file, path, error, sizeof error), 0);
+    ck_assert_int_eq(file.rank, 2);
+    ck_assert_int_eq(file.shape[0], 3);
+    ck_assert_int_eq(file.shape[1], VOCABULARY);
+    cr_npy_close(&file);
+    must_print("crescent generate $M --prompt-ids 7,300,41 --tokens 1 --ids --logits $T/q.npy "
+               ">/dev/null && cmp $T/p.npy $T/q.npy", "");
+}
+END_TEST
+
 START_TEST(draws_by_the_seed)
 {
     char first[MAX_TEXT];
@@ -652,6 +670,7 @@ int main(void)
     tcase_add_test(tests, prints_the_text_of_the_ids);
     tcase_add_test(tests, takes_prompts);
     tcase_add_test(tests, writes_the_same_logits);
+    tcase_add_test(tests, writes_the_logits_of_the_prompt);
     tcase_add_test(tests, draws_by_the_seed);
     tcase_add_test(tests, takes_the_factors_of_short_texts);
     tcase_add_test(tests, ends_at_a_token);

@@ -212,7 +212,7 @@ static const struct option_row rows[] = {
      "print the ids of the continuation on a line, with spaces between, and no text; of emit: "
      "write no tokenizer, so that ids are all that the program knows"},
     {"logits", 0, TEXT, FILES, "F.npy", CR_VERB_GENERATE, FIELD(logits), 0, 0,
-     "write the logits [positions, vocabulary] of every token but the last"},
+     "write the logits [positions, vocabulary] of the prompt and of every token made but the last"},
     {"ignore-eos", 0, FLAG, VALUE, "", CR_VERB_GENERATE, FIELD(ignore_eos), 0, 0,
      "go on behind a token that ends a text"},
     {"context", 0, COUNT, VALUE, "N", CR_VERB_WEIGHTS | CR_VERB_EMIT, FIELD(context_size), 1, INT32_MAX,
