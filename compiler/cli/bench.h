@@ -31,7 +31,7 @@ struct cr_bench {
     struct cr_sample active_read;  /* GB/s when `active` bytes are read repeatedly */
 };
 
-/* Returns the compiled model, which is the model or its twin. */
+/* Returns the compiled model: the measured one, or its compiled twin if that is interpreted. */
 static inline crescent_model *cr_bench_compiled(const struct cr_bench *b)
 {
     return b->twin ? b->twin : b->cases[0].model;

@@ -65,7 +65,8 @@ static void add_statistics(crescent_statistics *s, const crescent_statistics *mo
     s->deviation = sqrt(fmax(square + (other - square) / (n + 1) - s->mean * s->mean, 0));
 }
 
-/* Adds a tensor to the row to which it belongs, if `fold`, or else as a new row. */
+/* Adds a tensor to the rows.  If `fold`, tensors of consecutive layers with otherwise equal names,
+ * types and shapes share a row; else each has its own. */
 static void add_tensor(struct rows *rows, const crescent_tensor *t,
                        const crescent_statistics *statistics, bool fold)
 {

@@ -13,7 +13,7 @@
 /* A function that computes the numbers of one group. */
 typedef void cr_group(const struct cr_sequence *sequence, uint64_t group, float *y);
 
-/* The functions that compute groups with one instruction set. */
+/* The functions that compute a group of random numbers, for one instruction set. */
 struct cr_groups {
     const char *isa;
     cr_group *uniform, *normal;

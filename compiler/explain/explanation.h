@@ -17,7 +17,7 @@ struct crescent_explanation {
     crescent_context *context;
     crescent_graph *graph; /* a copy of the graph, from which the model is compiled */
     crescent_inspection *inspection;
-    crescent_config config; /* the configuration of the inspection */
+    crescent_config config; /* how the inspection compiled the graph */
     crescent_report report;
     int n_graphs;
     crescent_node *nodes; /* nodes of the graph after the last pass */

@@ -51,7 +51,8 @@ static void set_globals(lua_State *L)
     lua_settop(L, language - 1);
 }
 
-/* Fills the state.  Turns LuaJIT's compiler off, since compiled traces do not call the hook. */
+/* Gives a new Lua state the run, the globals of the graph language, the type of tensors and the hook
+ * of the limits.  Turns LuaJIT's compiler off, since compiled traces do not call the hook. */
 void cr_sandbox_fill(lua_State *L, struct cr_run *run)
 {
 #ifdef LUAJIT_MODE_ENGINE

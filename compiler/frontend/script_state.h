@@ -101,7 +101,7 @@ struct cr_run {
 
     /* the limits; see script_limits.c */
     struct cr_limits limits;
-    struct cr_heap heap; /* the memory of a state that uses the run's allocator */
+    struct cr_heap heap; /* the memory of a Lua state that uses the run's allocator */
     size_t memory;       /* bytes that Lua uses */
     bool collects;       /* the garbage collector is running */
     size_t largest;      /* block size up to which the hook's period is short enough */

@@ -13,7 +13,8 @@ enum { MOST = 1 << 23, DEPTH = 24 };
  * arena of its own. */
 struct search {
     struct cr_onnx_graph graph;
-    int base, depth;
+    int base; /* the value that gets its elements' indices as elements, or CR_ONNX_NONE */
+    int depth;
     cr_t *terms; /* by value: its term, or null if it is not computed */
     struct cr_error error;
 };
@@ -31,8 +32,8 @@ bool cr_onnx_moves(const struct cr_onnx_node *n)
     return false;
 }
 
-/* Makes a term with known elements: the numbers of the value's tensor or, for the base, the indices
- * 0, 1, 2, ... */
+/* Makes a term with known elements: the numbers of the value's tensor or, if the value is s->base,
+ * the indices 0, 1, 2, ...  Returns null if there are more than MOST. */
 static cr_t known_term(struct search *s, int value, enum cr_onnx_type type)
 {
     const struct cr_onnx_value *v = &s->graph.values[value];

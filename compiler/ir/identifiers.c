@@ -202,8 +202,8 @@ static void put_hash(char *plain, size_t most, const char *name, uint32_t seed)
     snprintf(plain + n, HASH + 1, "_%08x", (unsigned)hash(name, seed));
 }
 
-/* Returns the plain name of a name, of at most `most` bytes; the caller frees it.  Its memory has
- * room for a hash. */
+/* Returns the identifier that plain_name makes of a name, or if it has more than `most` bytes its
+ * beginning and a hash.  The caller frees it; its memory has room for put_hash. */
 static char *short_name(const char *name, size_t most)
 {
     char *plain = cr_calloc(strlen(name) + sizeof "unnamed" + HASH, 1);

@@ -191,7 +191,8 @@ static double best_beyond(const crescent_machine *m)
     return best;
 }
 
-/* Measures the rate of reading `bytes` bytes; every thread reads at least one step. */
+/* Returns the largest rate of reading `bytes` bytes of the machine's buffer; 0: the whole buffer.
+ * Every thread reads at least CR_READ_STEP bytes. */
 double crescent_machine_read(crescent_machine *m, int64_t bytes)
 {
     if (!m || bytes < 0)

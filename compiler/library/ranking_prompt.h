@@ -17,7 +17,7 @@ struct cr_prompt_part {
     char *text; /* for CR_PROMPT_TEXT */
 };
 
-/* A template as a list of parts; all zero if no template was read. */
+/* The template of a prompt as a list of parts; all zero if none was read. */
 struct cr_ranking_prompt {
     struct cr_prompt_part *parts;
     int n, cap;

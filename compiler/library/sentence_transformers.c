@@ -39,7 +39,8 @@ static void set(char **text, const char *value)
 
 /* ---- pooling ---- */
 
-/* Appends a module to the list of modules, after a Normalize that was read before it. */
+/* Appends a module to the list of modules.  If a Normalize was read before it and is not in the list
+ * yet, appends that first. */
 static void add_module(struct cr_sentence *s, const char *module)
 {
     struct cr_text list = {0};

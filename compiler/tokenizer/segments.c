@@ -16,7 +16,8 @@ static const char *const classes[] = {"BertTokenizer",       "ElectraTokenizer",
 /* The families of models with an input for segments, but whose tokenizer class does not list it. */
 static const char *const families[] = {"albert", "rembert", "roformer", "roberta", "xlm-roberta", "camembert"};
 
-/* Sets *given by the list of inputs.  Returns false if the file has none. */
+/* Sets *given to whether model_input_names lists token_type_ids.  Returns false if the file has no
+ * such list. */
 static bool read_names(bool *given, const struct cr_document *d)
 {
     int list = cr_member(d, 0, "model_input_names");
@@ -28,7 +29,8 @@ static bool read_names(bool *given, const struct cr_document *d)
     return true;
 }
 
-/* Sets *given from tokenizer_config.json, and *known if the file determines it. */
+/* Sets *given, as cr_read_segments does, from tokenizer_config.json, and *known to true if the file
+ * determines it. */
 static int read_tokenizer_config(bool *given, bool *known, const char *folder, struct cr_error *error)
 {
     struct cr_document d;

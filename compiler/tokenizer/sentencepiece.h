@@ -6,8 +6,8 @@
 #include "tokenizer_part.h"
 
 /* Appends SentencePiece's normalizer and returns it.  The caller sets its map, the texts that it
- * does not change, and its settings for spaces.  It puts a space only before the first piece of a
- * text. */
+ * does not change, and its settings for spaces.  The normalizer puts a space only before the
+ * first piece of a text. */
 struct cr_text_part *cr_add_sentencepiece(struct cr_text_parts *normalizers);
 
 /* Returns the score of a user-defined token in a unigram model, which files do not contain: a tenth

@@ -453,8 +453,9 @@ static bool is_reader(const struct cr_search *s, const struct cr_attention_backw
             (user == cr_in(s->g, b->dv, 0) || cr_is_op(s->g, user, CR_OP_matmul)));
 }
 
-/* Visits a reader of node `id`, which the kernel computes.  Continues through elementwise ops.  Any
- * other op must compute an array's gradient; if it does not, returns false. */
+/* Visits `reader`, a node that reads `id`; the kernel computes `id`.  Continues through elementwise
+ * ops.  Any other reader must be a gradient that the kernel can compute from `id`, such as that of
+ * a bias, and is added to b->arrays; else returns false. */
 static bool visit_reader(struct walk *w, cr_id id, cr_id reader)
 {
     const struct cr_search *s = w->s;

@@ -135,8 +135,9 @@ void cr_softmax_block(struct cr_builder *b, const struct cr_attention_vars *v, i
 void cr_sink_row(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
 void cr_start_with_sink(struct cr_builder *b, const struct cr_attention_vars *v, int sink, int64_t rows);
 
-/* In a kernel that may skip blocks: begins an `if` that is true unless no query of the step can see
- * a key of the block.  If `condition` is a variable that is 0, the `if` is true. */
+/* Begins an `if` around the work of a step on a block of keys, so that a kernel may skip hidden
+ * blocks.  It is true if some query of the step may see some key of the block.  `condition` is a
+ * variable, or CR_NONE; where the variable is 0, the `if` is always true. */
 void cr_begin_if_seen(struct cr_builder *b, const struct cr_attention_vars *v, int condition);
 
 /* Runs a program on a block, whose rows are keys and whose columns are queries, from the slot

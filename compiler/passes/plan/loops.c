@@ -213,8 +213,9 @@ static const struct origin *origin_of(const struct search *s, int kernel, int re
     return &s->origin[cr_touched(&s->m->kernels[kernel], ref)];
 }
 
-/* True if the operands of two kernels that share a function may be one step apart: the origins of
- * each operand have the same kind and, if kernels compute them, these share a function, too. */
+/* True if two kernels that share a function may be one kernel in two iterations of a loop, as far as
+ * the kinds of their operands and results tell: the origins of each have the same kind and, if
+ * kernels compute them, these share a function, too. */
 static bool may_step(const struct search *s, int kernel, int other)
 {
     const struct cr_kernel *k = &s->m->kernels[kernel];

@@ -227,8 +227,9 @@ static int64_t accepted(int64_t floats, int64_t budget)
     return (double)floats < least_used * (double)budget ? INT64_MAX : floats;
 }
 
-/* Returns the smaller accepted arena, of those with and without loops, and sets `unrolled`
- * accordingly.  Keeps the loops if their arena is within the limit. */
+/* Returns the smaller size of the arenas with and without loops over layers, and sets m->unrolled
+ * if that is the one without.  Keeps the loops if their arena is at most `limit`.  An arena counts
+ * as INT64_MAX if it uses too little of the budget (accepted). */
 static int64_t smaller_arena(struct cr_module *m, int64_t budget, int64_t limit, int64_t *live)
 {
     int64_t loops = accepted(arena_of(m, false, live), budget);

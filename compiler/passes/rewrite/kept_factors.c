@@ -16,8 +16,8 @@ struct kept {
     cr_id product;
     cr_id value;  /* the value that is written to the state: the product, or movement ops on the
                      product */
-    cr_id write;
-    cr_id reader; /* the only node that reads the write: a movement op, or the sum */
+    cr_id write;  /* the op that writes it */
+    cr_id reader; /* the only node that reads `write`: the sum, or a movement op before it */
 };
 
 /* True if `id` is a sum, or starts a single-use chain of movement ops that ends in a sum. */
@@ -157,8 +157,8 @@ static void copy_reader(struct cr_rewrite *rw, cr_id id, const struct products *
             rw->map[cr_in(g, id, i)] = p->first[cr_in(g, id, i)];
 }
 
-/* Copies the graph.  Replaces each product that a state keeps by the product of kept factors.
- * Returns true if there is one. */
+/* Copies the graph.  Where a state keeps a product (struct kept), makes states keep its factors, and
+ * multiplies these where the product was read.  Returns true if there is such a product. */
 static bool rewrite(struct cr_module *module, struct added *added)
 {
     struct cr_users users;

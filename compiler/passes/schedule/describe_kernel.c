@@ -130,7 +130,8 @@ static void note_known(const struct cr_tiles *tiles, bool *has)
             has[j] |= tiles->values[i].source == CR_CONST && (float)tiles->values[i].number == (float)known[j].value;
 }
 
-/* Prints a line for each known number in a kernel's programs, which says what it is. */
+/* Prints the formula of each number of the table `known` that occurs in a kernel's programs, such
+ * as "0.707106769 is 1 / sqrt(2)". */
 static void put_known(struct cr_text *t, const struct cr_kernel *k)
 {
     bool has[KNOWN] = {false}, first = true;

@@ -62,8 +62,8 @@ static enum cr_format format_of(const struct check *c, const struct cr_layout_in
     return c->g->nodes[p->param].format;
 }
 
-/* Returns the number of rows of a matrix in panels: the sum of the rows of the pieces with its
- * first columns. */
+/* Returns the number of rows of the matrix in panels that begins at layout `first`: the sum of the
+ * rows of the pieces that are below each other in its first columns.  Returns 0 on overflow. */
 static int64_t rows_of(const struct check *c, int first)
 {
     const struct cr_layout_info *p = &c->m->layouts[first];
