@@ -1278,7 +1278,7 @@ START_TEST(refuses_what_cannot_be)
         {"Resize", "x - - x", "mode", "linear", "known only when the model runs", 0},
         {"Resize", "x - - n n", "mode", "nearer", "found mode 'nearer', expected a value", 0},
         {"Resize", "x - - n", "coordinate_transformation_mode", "tf_crop_and_resize",
-         "a known region", 4},
+         "a known `roi` of 4 numbers", 4},
         {"BitwiseAnd", "x x", "none", "", "found an operand of f32, expected integers", 0},
         {"BitShift", "x n", "direction", "LEFT", "found an operand of f32, expected integers", 1},
         {"GridSample", "x x", "mode", "linear", "expected [N, C, d..] with 1 to 3 axes d", 0},

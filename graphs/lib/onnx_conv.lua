@@ -292,7 +292,8 @@ end
 local function convolve(x, weights, bias, groups, w, K)
     local N, C, M = x:size(1), x:size(2), weights:size(1)
     assert(groups >= 1 and C % groups == 0 and M % groups == 0 and weights:size(2) == C / groups,
-        "found " .. groups .. " groups of " .. C .. " and " .. M .. " channels, expected a divisor, and weights [M, C / groups, ..]")
+        "found " .. groups .. " groups for " .. C .. " channels and weights [" .. M .. ", " .. weights:size(2) ..
+        ", ..], expected [M, C / groups, ..] and groups that divide C and M")
     local cols, L = columns(x, w, K)
     local y
     if groups == 1 then
@@ -352,8 +353,9 @@ end
 local function convolve_whole(x, weights, zero_x, zero_w, o)
     local w, K = read_window(x, o, kernel_of(x, weights))
     local G, C, total = o.group, weights:size(2), nil
-    assert(G >= 1 and x:size(2) == G * C and K <= 256, "found " .. x:size(2) .. " channels, " .. G ..
-        " groups, weights of " .. C .. " channels and " .. K .. " elements of a kernel, expected at most 256 of these")
+    assert(G >= 1 and x:size(2) == G * C, "found " .. x:size(2) .. " channels, " .. G .. " groups and weights of " .. C ..
+        " channels, expected as many channels in the weights as in a group")
+    assert(K <= 256, "found " .. K .. " elements in a kernel of integers, expected at most 256")
     x, weights = float(x), float(weights)
     if zero_x then x = x - float(zero_x) end
     if zero_w then weights = weights - along(float(zero_w), x.rank, 1) end

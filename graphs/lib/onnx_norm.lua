@@ -77,7 +77,7 @@ function onnx_norm.group(x, scale, bias, config)
         epsilon = {"number", 1e-5}, num_groups = {"whole", 1}})
     local groups, shape = o.num_groups, x.shape
     assert(x.rank >= 2 and groups >= 1 and x:size(2) % groups == 0,
-        "found " .. groups .. " groups of " .. tostring(x) .. ", expected [N, C, ..] with C a multiple of the groups")
+        "found " .. groups .. " groups for " .. tostring(x) .. ", expected [N, C, ..] and a number of groups that divides C")
     local y = standardise(reshape(x, {x:size(1), groups, -1}), {3}, o.epsilon)
     local by_group = scale:size(1) == groups and groups ~= x:size(2)
     if not by_group then y = reshape(y, shape) end

@@ -232,7 +232,7 @@ local function read_axes(x, o)
     local cropped = o.coordinates == coordinates.tf_crop_and_resize
     local fits = #given == #named and #named > 0 and (not cropped or (o.roi and #o.roi == 2 * #named))
     assert(fits, "found " .. #given .. " scales or sizes, expected " .. #named .. ", one for each axis" ..
-        (cropped and ", and a known region of twice as many" or ""))
+        (cropped and ", and a known `roi` of " .. 2 * #named .. " numbers" or ""))
     for i, a in ipairs(named) do
         if o.scales then set_scale(a, given[i]) else set_size(a, given[i]) end
         if cropped then a.start, a.finish = to_float(o.roi[i]), to_float(o.roi[#named + i]) end
