@@ -381,16 +381,18 @@ START_TEST(planted_errors_are_found)
     struct cr_module *m = make_module(1);
     struct cr_program_check *c = cr_check_begin(m->program, &error);
     struct cr_function *f = &m->program->functions[0];
-    int mul = 0, loop = 0;
+    int first = 0, loop = 0;
     ck_assert_int_eq(cr_check_function(c, 0), 0);
-    while (f->exprs[mul].op != CR_EXPR_MUL)
-        mul++;
+    while (f->body[first].kind != CR_STATEMENT_LET || strcmp(f->vars[f->body[first].var].name, "col0") != 0)
+        first++;
+    const int mul = f->body[first].value; /* the item's number among its columns, times 128 */
+    ck_assert_int_eq(f->exprs[mul].op, CR_EXPR_MUL);
     while (f->body[loop].until == CR_NONE || f->body[loop].kind != CR_STATEMENT_LOOP)
         loop++;
     expect_error(m, c->reaches, 0, "");
-    f->exprs[f->exprs[mul].b].number /= 2;
+    f->exprs[mul].op = CR_EXPR_ADD;
     expect_error(m, c->reaches, 0, "out: an element is of two items");
-    f->exprs[f->exprs[mul].b].number *= 2;
+    f->exprs[mul].op = CR_EXPR_MUL;
     f->exprs[f->body[loop].until].op = CR_EXPR_AND;
     expect_error(m, c->reaches, 0, "rows: an element is read before it is written");
     f->exprs[f->body[loop].until].op = CR_EXPR_OR;
