@@ -244,6 +244,12 @@ report $? "emit a script with an option k1_columns"
 count 1 'enum { OPTION_K1_COLUMNS = 512 }; /* options of the script */' "$T/option.c"
 check "a script with an option k1_columns" cc $strict -c "$T/option.c" -o "$T/i.o"
 
+# A number of layers is no size, even though the gradients of one layer can match those of another.
+"$crescent" emit --train graphs/train_sort.lua --set B=4 --set digits=3 --isa plain -o "$T/sort.c" >"$log" 2>&1
+report $? "emit --train graphs/train_sort.lua"
+count 1 'enum { B = 4, DIGITS = 3, N_EMBD = 48, N_HEAD = 3 }; /* options of the script */' "$T/sort.c"
+count 1 'enum { HEAD_DIM = N_EMBD / N_HEAD };' "$T/sort.c"
+
 # An imported model has no options; the bounds of its lengths and the strides of panels have names.
 "$crescent" emit tests/exports/gpt2_dynamic.onnx --length batch=4 --length seq=12 --isa plain -o "$T/imported.c" \
     >"$log" 2>&1

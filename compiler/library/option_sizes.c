@@ -130,14 +130,27 @@ static bool compare(struct search *s, cr_id id, const struct cr_node *other, int
     return differs;
 }
 
+/* True if no certain match shows that an option changes sizes.  Matches are certain if both graphs
+ * have equally many nodes, and for inputs, states and parameters, which are matched by name.  If the
+ * option changes the number of nodes, as a number of layers does, a node may have the match of
+ * another layer's; so one of the certain matches must have another size. */
+static bool changes_no_size(const struct search *s, const struct cr_graph *other, const cr_id *match)
+{
+    bool differs = s->g->n_nodes == other->n_nodes;
+    for (cr_id id = 0; id < s->g->n_nodes && !differs; id++)
+        if (match[id] != CR_NONE && cr_is_interface(&s->g->nodes[id]))
+            differs = memcmp(s->g->nodes[id].shape, other->nodes[match[id]].shape, CR_MAX_RANK * sizeof(int64_t)) != 0;
+    return !differs;
+}
+
 /* Compares all nodes that have a match in the changed graph.  Returns true if a size differs; then
  * nodes without a match are marked as unknown. */
 static bool compare_all(struct search *s, const struct cr_graph *other, int name, int change)
 {
     int n;
     cr_id *match = cr_match_graphs(s->g, other, &n);
-    bool differs = false;
-    for (cr_id id = 0; id < s->g->n_nodes; id++)
+    bool differs = false, none = changes_no_size(s, other, match);
+    for (cr_id id = 0; id < s->g->n_nodes && !none; id++)
         if (match[id] != CR_NONE)
             differs |= compare(s, id, &other->nodes[match[id]], name, change);
     for (cr_id id = 0; id < s->g->n_nodes; id++)
