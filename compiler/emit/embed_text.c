@@ -125,10 +125,13 @@ void cr_put_encoder_source(struct cr_text *t, const struct cr_standalone *w)
     cr_emit_tokenizer(t, g->tokenizer, w->p->name, CR_FOR_TEXTS, g->tokenizer_path, &error);
     cr_put(t,
            "\n/* ---- offsets of the inputs in the memory, in bytes, in the order of the arguments ---- */\n\n"
-           "#define %s_INPUTS %d\n#define %s_NUMBERS %lldL /* floats of a result */\n#define %s_AT_IDS %lldL\n#define %s_AT_TYPES %lldL\n"
-           "#define %s_AT_N %lldL\n#define %s_AT_ARENA %lldL\n\nstatic const long %s_inputs_at[] = {",
-           upper, w->p->n_inputs, upper, (long long)w->p->outputs[0].shape[0], upper, (long long)l.ids, upper, (long long)l.types, upper, (long long)l.n,
-           upper, (long long)l.arena, w->p->name);
+           "#define %s_INPUTS %d\n#define %s_NUMBERS %lldL /* floats of a result */\n#define %s_AT_IDS %lldL\n"
+           "#define %s_AT_N %lldL\n#define %s_AT_ARENA %lldL\n",
+           upper, w->p->n_inputs, upper, (long long)w->p->outputs[0].shape[0], upper, (long long)l.ids, upper, (long long)l.n,
+           upper, (long long)l.arena);
+    if (e->types >= 0)
+        cr_put(t, "#define %s_AT_TYPES %lldL\n", upper, (long long)l.types);
+    cr_put(t, "\nstatic const long %s_inputs_at[] = {", w->p->name);
     for (int i = 0; i < w->p->n_inputs; i++)
         cr_put(t, "%lldL, ", (long long)(i == e->ids ? l.ids : i == e->types ? l.types : l.n));
     cr_put(t, "};\n\n");

@@ -292,11 +292,10 @@ static void put_places(struct cr_text *t, const struct cr_standalone *w)
     struct session s = lay_out(w);
     cr_put(t,
            "\n/* ---- offsets of the parts of a session, in bytes ---- */\n\n"
-           "#define %s_INPUTS %d\n#define %s_OUTPUTS %d\n#define %s_LOGITS_ROWS %lldL\n"
+           "#define %s_INPUTS %d\n#define %s_OUTPUTS %d\n"
            "#define %s_AT_PORTS %lldL\n#define %s_AT_IDS %lldL\n#define %s_AT_N %lldL\n"
            "#define %s_AT_LOGITS %lldL\n#define %s_AT_SCRATCH %lldL\n#define %s_AT_ARENA %lldL\n\n",
-           upper, p->n_inputs, upper, p->n_outputs, upper,
-           (long long)p->outputs[g->logits].shape[1], upper, (long long)s.ports, upper,
+           upper, p->n_inputs, upper, p->n_outputs, upper, (long long)s.ports, upper,
            (long long)s.inputs[g->ids], upper, (long long)s.inputs[g->n], upper,
            (long long)s.outputs[g->logits], upper, (long long)s.scratch, upper, (long long)s.arena);
     cr_put(t, "/* Bytes from a session to its inputs and to its outputs, in the order of the arguments of %s_run. */\n",

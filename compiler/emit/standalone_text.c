@@ -136,6 +136,12 @@ static bool has_heads(const struct cr_standalone *w)
     return has;
 }
 
+/* True if a model that generates text makes logits for each token of a chunk, not for the last one alone. */
+static bool has_rows(const struct cr_standalone *w)
+{
+    return w->generation && !w->generation->encoder && w->p->outputs[w->generation->logits].shape[1] > 1;
+}
+
 bool cr_is_needed_by_program(void *standalone, const char *name)
 {
     const struct cr_standalone *w = standalone;
@@ -148,6 +154,12 @@ bool cr_is_needed_by_program(void *standalone, const char *name)
         return e && !e->prompt_parts;
     if (strcmp(name, "rerankers") == 0)
         return e && e->prompt_parts;
+    if (strcmp(name, "types") == 0)
+        return e && e->types >= 0;
+    if (strcmp(name, "rows") == 0)
+        return has_rows(w);
+    if (strcmp(name, "one_row") == 0)
+        return !has_rows(w);
     if (strcmp(name, "one") == 0)
         return !w->p->ranks;
     if (strcmp(name, "heads") == 0)

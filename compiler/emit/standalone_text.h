@@ -50,8 +50,9 @@ void cr_put_own_pool(struct cr_text *t, const struct cr_standalone *s, const cha
 
 /* True if a program, given by its struct cr_standalone, needs the lines of a template that are
  * marked "only for NAME": `ranks` for a model of several processes, `vectors` or `scores` for
- * what an encoder computes, `rerankers` for a reranking decoder and `encoders` for any other.
- * The type is cr_needs_op (runtime_text.h). */
+ * what an encoder computes, `rerankers` for a reranking decoder and `encoders` for any other,
+ * `types` for an encoder with token types, `rows` for logits of each token of a chunk and `one_row`
+ * for those of the last one alone.  The type is cr_needs_op (runtime_text.h). */
 bool cr_is_needed_by_program(void *standalone, const char *name);
 
 /* Adds the template at `path`; in identifiers, replaces the prefixes name_ and NAME_ by the
