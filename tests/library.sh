@@ -16,7 +16,7 @@ program="$1" search="$2"
 
 "$program" "$T" >"$T/out" 2>"$log"
 report $? 'call_library'
-sed -n '/^    \$ call_library/,/^$/s/^    //p' docs/library-example.md | sed 1d >"$T/page"
+sed -n '/^    \$ .\/call_library/,/^$/s/^    //p' docs/library-example.md | sed 1d >"$T/page"
 [ -s "$T/page" ] && diff "$T/out" "$T/page" >"$log"
 report $? 'call_library: other lines than in docs/library-example.md'
 
