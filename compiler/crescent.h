@@ -116,9 +116,9 @@ int crescent_ranks_any(const crescent_context *context, int flag);
  * ranks must call it. */
 int crescent_ranks_compare(const crescent_context *context, uint64_t word);
 
-/* Fails if a file, or the model in a folder, differs from that of rank 0.  All ranks must call
- * it, each with its own path.  Reads at most 17 MiB of a file.  A model's own files and files of
- * weights need not be compared: that is done when they are opened. */
+/* Compares a file, or the files of the model in a folder, with those of rank 0; fails if they
+ * differ.  All ranks must call it, each with its own path.  Reads at most 17 MiB of a file.  The
+ * files of a model and of its weights need not be compared: that is done when they are opened. */
 int crescent_ranks_compare_files(crescent_context *context, const char *path);
 
 /* Ends all ranks, with an exit status, because this rank has failed.  The caller first calls
@@ -270,8 +270,8 @@ const char *crescent_graph_tap_at(const crescent_graph *graph, int index);
  */
 int crescent_graph_gradients(crescent_graph *graph, const char *const *cotangents, int n);
 
-/* Options for a graph that decodes incrementally: it takes the next tokens of a text, and keeps
- * in states what it needs of earlier tokens. */
+/* Options for a graph that decodes incrementally: each call takes the next tokens of a text; states
+ * keep the keys and values of earlier tokens. */
 typedef struct {
     int64_t chunk; /* maximum number of tokens of one call: 1 to the context */
     int last_only; /* 1: compute only the logits of the last token of a call; 0: of all its
@@ -385,7 +385,8 @@ typedef struct {
                          * a GGUF file: the format of the tensor there; others: null */
 } crescent_port;
 
-/* Return the number of ports of a kind, and one port.  Ports are numbered in the order in which
+/* The functions of counts return the number of ports of a kind; the others set *port to port
+ * `index` of a kind.  Ports are numbered in the order in which
  * the script made them; outputs are sorted by name, followed by those that crescent_graph_tap and
  * crescent_graph_gradients added.  A graph and a model compiled from it have the same ports. */
 int crescent_graph_port_count(const crescent_graph *graph, crescent_port_kind kind);
@@ -416,7 +417,7 @@ char *crescent_shape_text(char *buf, size_t size, int rank, const int64_t *shape
 
 /* ---- weights -------------------------------------------------------------------------- */
 
-/* Whether files of weights may contain tensors that the model does not use. */
+/* States whether files of weights may contain tensors that the model does not use. */
 typedef enum { CRESCENT_ANY_TENSORS, CRESCENT_MODEL_TENSORS_ONLY } crescent_surplus_rule;
 
 /* Tensors that files of weights contain and the model does not use. */
@@ -1106,7 +1107,7 @@ int crescent_generator_reset(crescent_generator *generator);
 
 /* ---- evaluating ----------------------------------------------------------------------- */
 
-/* How a text is cut into windows of `tokens` tokens.  Each window begins with the token `begin`,
+/* States how a text is cut into windows of `tokens` tokens.  Each window begins with the token `begin`,
  * unless that is CRESCENT_NONE.  All tokens of a window except the first are predicted. */
 typedef struct {
     int64_t tokens; /* tokens of a window: from 2 to the model's number of positions */
@@ -1350,7 +1351,8 @@ const char *crescent_token_text(const crescent_tokenizer *tokenizer, int id);
 int crescent_end_count(const crescent_tokenizer *tokenizer);
 int crescent_end_at(const crescent_tokenizer *tokenizer, int index);
 
-/* Whether encoding adds the tokens that the tokenizer puts before and after a text, such as <s>. */
+/* States whether encoding adds the tokens that the tokenizer puts before and after a text, such as
+ * <s>. */
 typedef enum { CRESCENT_PLAIN, CRESCENT_FRAMED } crescent_framing;
 
 /* Encodes a text to ids; free *ids with crescent_free. */
@@ -1385,7 +1387,7 @@ int crescent_encode_text(crescent_tokenizer *tokenizer, const crescent_text *tex
  * 0 if the file sets no limit. */
 int64_t crescent_tokenizer_limit(const crescent_tokenizer *tokenizer);
 
-/* Which special tokens decoding shows. */
+/* States which special tokens are part of a decoded text. */
 typedef enum {
     CRESCENT_SPECIALS_WITHIN, /* special tokens inside the text, but not those before and after
                                * it */

@@ -21,8 +21,8 @@ static void limit_ids(int64_t *limits, const struct cr_graph *g, const struct cr
         limits[i] = rows;
 }
 
-/* Ignores gathers of backward passes: their index may be that of a forward scatter_add, which may
- * be out of bounds. */
+/* Gathers of backward passes set no limit: their index may come from a forward scatter_add, which
+ * permits indices that are out of bounds. */
 int64_t *cr_find_id_limits(const struct cr_graph *g)
 {
     int *number = cr_calloc((size_t)g->n_nodes, sizeof *number), n = 0;

@@ -222,7 +222,7 @@ static int check_tied(const struct loading *l, const struct cr_engine *e, int i,
                           file->path, head->name, l->tensors[i].tensor->name);
 }
 
-/* Returns the number of bytes of a file before its first tensor, at most those that are mapped. */
+/* Returns the offset of a file's first tensor, or the number of mapped bytes if that is less. */
 static size_t header_bytes(const struct cr_mapping *mapping, const struct cr_safetensors *list)
 {
     size_t least = mapping->handle ? mapping->mapped : mapping->size;

@@ -97,8 +97,8 @@ static void list_caches(struct cr_host_processor *host)
     }
 }
 
-/* Intel's processors describe a cache in each subleaf of cpuid's leaf 4, AMD's in those of leaf
- * 0x8000001d. */
+/* Each subleaf of a leaf of cpuid describes one cache: of leaf 4 on Intel's processors, of leaf
+ * 0x8000001d on AMD's. */
 void cr_detect_caches(struct cr_host_processor *host)
 {
 #if defined(__x86_64__)

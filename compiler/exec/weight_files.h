@@ -17,8 +17,8 @@
 /* True if a path is a folder. */
 bool cr_is_folder(const char *path);
 
-/* True if a file's name is that of a file of torch.save, whose bytes are a zip archive or a
- * pickle. */
+/* True if there is a file at `path` whose name ends like those that torch.save writes, such as
+ * ".bin".  They are zip archives or pickles, which this program does not read. */
 bool cr_is_torch_file(const char *path);
 
 /* True if a name or a path ends in a text. */
